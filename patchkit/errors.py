@@ -1,0 +1,87 @@
+"""The exceptions of patchkit: what no report can say.
+
+A patch that does not fit is an answer and lives in a report; an exception means that a question could not be asked (our
+files are malformed, a tree cannot be read). ``patchkit.cli.exit_codes`` maps each branch of this tree to an exit code.
+"""
+
+from __future__ import annotations
+
+
+class PatchkitError(Exception):
+    """Base of every error patchkit raises on purpose.
+
+    ``hint`` is what the user can do about it; it is shown apart from the message.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(PatchkitError):
+    """The request makes no sense as it stands (unknown release, options that exclude each other)."""
+
+
+class SourceError(PatchkitError):
+    """One of *our* files (patches, lock, upstream_versions.yaml) is malformed."""
+
+
+class PatchFormatError(SourceError):
+    """A unified diff is malformed; ``line`` is 1-based in ``file``."""
+
+    def __init__(self, file: str, line: int | None, message: str, *, hint: str | None = None) -> None:
+        where = file if line is None else f"{file}:{line}"
+        super().__init__(f"{where}: {message}", hint=hint)
+        self.file = file
+        self.line = line
+
+
+class StoreError(SourceError):
+    """A YAML file is malformed; ``key`` is the path of the offending key, such as ``hunks[2].scope``."""
+
+    def __init__(self, file: str, key: str | None, message: str, *, hint: str | None = None) -> None:
+        where = file if not key else f"{file}: {key}"
+        super().__init__(f"{where}: {message}", hint=hint)
+        self.file = file
+        self.key = key
+
+
+class TreeError(PatchkitError):
+    """Upstream or the target tree cannot be read or written."""
+
+
+class NotATreeError(TreeError):
+    """The place named holds no Megatron tree."""
+
+
+class RevisionNotFoundError(TreeError):
+    """A git repository does not have the revision asked for."""
+
+
+class ArchiveError(TreeError):
+    """A wheel is damaged or not a wheel."""
+
+
+class UnsafePathError(TreeError):
+    """A path would leave the root of its tree (absolute, ``..``, or through a link)."""
+
+
+class IndexUnavailableError(TreeError):
+    """The package index did not answer, or does not have the file."""
+
+
+class DigestMismatchError(TreeError):
+    """Bytes from the index are not those that upstream_versions.yaml records."""
+
+
+class TreeBusyError(TreeError):
+    """Another patchkit process is writing to the same tree."""
+
+
+class WriteFailedError(TreeError):
+    """Writing failed (read-only, full disk); nothing was changed, or the change was undone."""
+
+
+class InterruptedWriteError(TreeError):
+    """An earlier write was cut short and cannot be undone without a person's decision."""
