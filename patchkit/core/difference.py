@@ -1,0 +1,110 @@
+"""The difference of two texts as a patch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Literal
+
+from patchkit.core.blobs import blob_id
+from patchkit.core.lines import split_lines
+from patchkit.core.model import FilePatch, Hunk, HunkLine, LineKind, Patch
+from patchkit.core.unified import print_patch
+
+CONTEXT = 3
+"""Context lines on each side of a change, as diff and git use by default."""
+
+_NULL_ID = "0" * 40
+
+_Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
+
+
+def difference(old: bytes | None, new: bytes | None, path: str) -> FilePatch | None:
+    """Return the patch from ``old`` to ``new`` (None: no such file), or None when they are equal.
+
+    The matching is difflib's without its junk heuristic, so the result depends on the two texts alone.
+    """
+    if old == new:
+        return None
+    before = split_lines(old or b"")
+    after = split_lines(new or b"")
+    groups = _TrimmedMatcher(before, after).get_grouped_opcodes(CONTEXT)
+    hunks = tuple(_hunk(group, before, after) for group in groups)
+    return FilePatch(None if old is None else path, None if new is None else path, hunks)
+
+
+def print_git_patch(files: Mapping[str, tuple[bytes | None, bytes | None]], preamble: bytes) -> bytes:
+    """Print the differences of ``files`` (path to old and new text) with git's headers and full blob ids.
+
+    Full ids let ``git apply --3way`` find the base wherever the user's repository has it.
+    """
+    parts = [preamble]
+    for path in sorted(files):
+        old, new = files[path]
+        patch = difference(old, new, path)
+        if patch is None:
+            continue
+        old_id = _NULL_ID if old is None else blob_id(old)
+        new_id = _NULL_ID if new is None else blob_id(new)
+        header = f"diff --git a/{path} b/{path}\n"
+        if old is None:
+            header += f"new file mode 100644\nindex {old_id}..{new_id}\n"
+        elif new is None:
+            header += f"deleted file mode 100644\nindex {old_id}..{new_id}\n"
+        else:
+            header += f"index {old_id}..{new_id} 100644\n"
+        parts.append(header.encode())
+        parts.append(print_patch(Patch((patch,))))
+    return b"".join(parts)
+
+
+class _TrimmedMatcher(SequenceMatcher[bytes]):
+    """A matcher that cuts off the common head and tail: matching is quadratic, files are long and changes few."""
+
+    def __init__(self, before: list[bytes], after: list[bytes]) -> None:
+        self._head = _common(before, after)
+        self._tail = _common(before[self._head :][::-1], after[self._head :][::-1])
+        self._lengths = len(before), len(after)
+        super().__init__(
+            None,
+            before[self._head : len(before) - self._tail],
+            after[self._head : len(after) - self._tail],
+            autojunk=False,
+        )
+
+    def get_opcodes(self) -> list[_Opcode]:
+        """Return the opcodes over the whole texts, as SequenceMatcher does.
+
+        Equal runs never neighbour each other here either: what is left between head and tail begins and ends unequal.
+        """
+        head, (old, new) = self._head, self._lengths
+        opcodes: list[_Opcode] = [("equal", 0, head, 0, head)] if head else []
+        opcodes += [(tag, i1 + head, i2 + head, j1 + head, j2 + head) for tag, i1, i2, j1, j2 in super().get_opcodes()]
+        if self._tail:
+            opcodes.append(("equal", old - self._tail, old, new - self._tail, new))
+        return opcodes
+
+
+def _common(one: list[bytes], two: list[bytes]) -> int:
+    count = 0
+    for first, second in zip(one, two, strict=False):
+        if first != second:
+            break
+        count += 1
+    return count
+
+
+def _hunk(group: Sequence[tuple[str, int, int, int, int]], before: list[bytes], after: list[bytes]) -> Hunk:
+    lines: list[HunkLine] = []
+    for tag, i1, i2, j1, j2 in group:
+        if tag == "equal":
+            lines.extend(HunkLine(LineKind.CONTEXT, text) for text in before[i1:i2])
+            continue
+        lines.extend(HunkLine(LineKind.REMOVED, text) for text in before[i1:i2])
+        lines.extend(HunkLine(LineKind.ADDED, text) for text in after[j1:j2])
+    first_old, last_old = group[0][1], group[-1][2]
+    first_new, last_new = group[0][3], group[-1][4]
+    # An empty side is numbered by the line before it (the unified format of diff(1)).
+    old_start = first_old + 1 if last_old > first_old else first_old
+    new_start = first_new + 1 if last_new > first_new else first_new
+    return Hunk("", old_start, new_start, tuple(lines))

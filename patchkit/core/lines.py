@@ -1,0 +1,16 @@
+"""Bytes as lines that keep their endings and a missing last newline."""
+
+from __future__ import annotations
+
+
+def split_lines(content: bytes) -> list[bytes]:
+    r"""Split at ``\n`` only, endings kept; joining the result gives ``content`` back.
+
+    ``bytes.splitlines`` also splits at a lone carriage return, which git and diff do not.
+    """
+    lines = content.split(b"\n")
+    last = lines.pop()
+    kept = [line + b"\n" for line in lines]
+    if last:
+        kept.append(last)
+    return kept

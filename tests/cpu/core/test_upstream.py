@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from packaging.specifiers import SpecifierSet
+
+from patchkit.core.upstream import Branch, Megatron, PinnedCommit, Release, Target, find_target, in_range, targets
+from patchkit.errors import UsageError
+
+
+def release(version: str, digit: str, *, tag: str | None = "", yanked: str | None = None) -> Release:
+    """A release whose commit is one hex digit, over and over."""
+    named = f"core_v{version}" if tag == "" else tag
+    return Release(
+        version=version,
+        tag=named,
+        commit=digit * 40 if named else None,
+        date="2026-01-01",
+        python=">=3.10",
+        yanked=yanked,
+        ships=("megatron.core",),
+        blobs={"a.py": digit * 40},
+        files={},
+    )
+
+
+OLD = release("0.9.0", "1", tag="v0.9.0")
+NEW = release("0.10.0", "2")
+YANKED = release("0.11.0", "3", tag=None, yanked="wrong version")
+MEGATRON = Megatron(
+    distribution="megatron-core",
+    repository="https://example.com/m",
+    releases=(OLD, NEW, YANKED),
+    branches=(
+        Branch(name="main", commit="abcdef0" + "4" * 33, date="2026-01-01", as_of="0.12.0", blobs={"a.py": "4" * 40}),
+    ),
+    commits=(
+        PinnedCommit(
+            name="abcdef1", commit="abcdef1" + "5" * 33, date="2026-01-01", branch="dev", as_of="0.9.1", blobs={}
+        ),
+    ),
+)
+KNOWN = targets(MEGATRON)
+
+
+def test_targets_are_the_releases_then_the_branches_then_the_commits() -> None:
+    assert (
+        Target("0.9.0", "0.9.0", "v0.9.0", "1" * 40, {"a.py": "1" * 40}, OLD),
+        Target("0.10.0", "0.10.0", "core_v0.10.0", "2" * 40, {"a.py": "2" * 40}, NEW),
+        Target("0.11.0", "0.11.0", None, None, {"a.py": "3" * 40}, YANKED),
+        Target("main", "0.12.0", None, "abcdef0" + "4" * 33, {"a.py": "4" * 40}, None),
+        Target("abcdef1", "0.9.1", None, "abcdef1" + "5" * 33, {}, None),
+    ) == KNOWN
+
+
+def test_a_target_is_titled_as_people_write_it_and_its_patch_is_named_by_its_tag() -> None:
+    assert [(target.title, target.generated_name) for target in KNOWN] == [
+        ("v0.9.0", "v0.9.0.patch"),
+        ("v0.10.0", "core_v0.10.0.patch"),
+        ("v0.11.0", "core_v0.11.0.patch"),
+        ("main", "main.patch"),
+        ("abcdef1", "abcdef1.patch"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ("0.10.0", "0.10.0"),
+        ("v0.10.0", "0.10.0"),
+        ("core_v0.10.0", "0.10.0"),
+        ("core_0.10.0", "0.10.0"),
+        ("v0.9.0", "0.9.0"),
+        ("0.11.0", "0.11.0"),
+        ("latest", "0.10.0"),
+        ("main", "main"),
+        ("abcdef1", "abcdef1"),
+        ("2" * 40, "0.10.0"),
+        ("2222222", "0.10.0"),
+        ("abcdef0" + "4" * 33, "main"),
+        ("ABCDEF15", "abcdef1"),
+        ("abcdef0", "main"),
+    ],
+)
+def test_a_target_is_found_by_version_tag_branch_or_commit(asked: str, name: str) -> None:
+    assert name == find_target(KNOWN, asked).name
+
+
+@pytest.mark.parametrize(
+    "asked", ["0.10", "0.10.1", "vmain", "core_vmain", "dev", "222222", "", "vv0.10.0", "abcdef", "abcdef2", "v"]
+)
+def test_an_unknown_target_is_a_usage_error_that_lists_the_known_ones(asked: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        find_target(KNOWN, asked)
+
+    expected = (f"unknown release {asked!r}", "supported: v0.9.0, v0.10.0, v0.11.0, main, abcdef1")
+    assert expected == (caught.value.message, caught.value.hint)
+
+
+def test_a_prefix_of_two_commits_is_unknown() -> None:
+    twins = tuple(
+        Target(name, "1.0", None, "abcdef0" + digit * 33, {}, None) for name, digit in (("x", "1"), ("y", "2"))
+    )
+
+    with pytest.raises(UsageError, match="unknown release 'abcdef0'"):
+        find_target(twins, "abcdef0")
+
+
+def test_a_prefix_of_one_commit_with_two_names_is_the_first_of_them() -> None:
+    twins = tuple(Target(name, "1.0", None, "abcdef0" + "1" * 33, {}, None) for name in ("x", "y"))
+
+    assert find_target(twins, "abcdef0") == twins[0]
+
+
+@pytest.mark.parametrize("known", [(), KNOWN[2:]], ids=["no target", "only a yanked release"])
+def test_there_may_be_no_latest_release(known: tuple[Target, ...]) -> None:
+    with pytest.raises(UsageError, match=r"^there is no release that was not yanked$"):
+        find_target(known, "latest")
+
+
+@pytest.mark.parametrize(
+    ("version", "specifier", "inside"),
+    [
+        ("0.13.0", "", True),
+        ("0.13.0", ">=0.13.0", True),
+        ("0.13.0", ">0.13.0", False),
+        ("0.13.0", ">=0.12.0,<0.13.0", False),
+        ("0.12.3", ">=0.12.0,<0.13.0", True),
+        ("0.9.0", "<0.13.0", True),
+        ("0.13.0", "==0.13.*", True),
+        ("0.13.0", "!=0.13.0", False),
+        ("0.13", ">=0.13.0", True),
+        ("0.13.0", "<=0.13", True),
+        ("0.13.1", "<=0.13", False),
+        ("0.13.0", " >= 0.12 , < 0.14 ", True),
+        ("0.9", "<0.10", True),
+        ("0.20.0rc1", ">=0.19.0", True),
+        ("0.20.0rc1", ">=0.20.0", False),
+    ],
+)
+def test_ranges_are_those_of_pep_440_with_pre_releases(version: str, specifier: str, inside: bool) -> None:
+    assert inside == in_range(version, specifier)
+
+
+versions = st.lists(st.integers(0, 12), min_size=1, max_size=4).map(lambda numbers: ".".join(map(str, numbers)))
+specifiers = st.lists(
+    st.builds("{}{}{}".format, st.sampled_from(["", " "]), st.sampled_from([">=", "<=", ">", "<"]), versions),
+    max_size=3,
+).map(",".join)
+
+
+@settings(deadline=None, max_examples=300)
+@given(versions, specifiers)
+def test_plain_ranges_mean_what_packaging_says(version: str, specifier: str) -> None:
+    assert SpecifierSet(specifier).contains(version, prereleases=True) == in_range(version, specifier)
+
+
+@pytest.mark.parametrize("specifier", ["", ">=0.12.0,<0.13.0"])
+def test_plain_ranges_need_no_packaging(monkeypatch: pytest.MonkeyPatch, specifier: str) -> None:
+    monkeypatch.setattr("packaging.specifiers.SpecifierSet", lambda _: pytest.fail("loaded"))
+
+    assert in_range("0.12.3", specifier)
