@@ -1,0 +1,167 @@
+"""A tree that is a folder: a checkout, an unpacked archive, a copy in a container image."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from patchkit.errors import NotATreeError, TreeError
+from patchkit.trees import transaction
+from patchkit.trees.interface import Edits, Interrupted
+from patchkit.trees.nofollow import parent_folder, read_file
+from patchkit.trees.paths import checked
+
+if TYPE_CHECKING:
+    from patchkit.trees.installed import InstalledTree
+
+_SKIPPED = frozenset({".git", "__pycache__", ".patchkit"})
+_STATE = ".patchkit"
+_DIST_INFO = re.compile(r"megatron[-_.]+core-[^-]+\.dist-info", re.IGNORECASE)
+"""How the metadata folder is called; old tools did not normalise the name (PEP 503 tells which names are the same)."""
+
+
+class DirectoryTree:
+    """The folder ``root``.
+
+    A write is refused when a file it changes holds something else than this object last read from it: somebody wrote in
+    between, and the edits were computed from what is no longer there.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._seen: dict[str, bytes | None] = {}
+
+    @property
+    def label(self) -> str:
+        """The folder."""
+        return str(self.root)
+
+    @property
+    def manifest_path(self) -> str:
+        """Path of patchkit's record of what it applied."""
+        return f"{_STATE}/manifest.json"
+
+    @property
+    def state_dir(self) -> Path:
+        """Folder of the lock and of the journal; it goes away with them unless the manifest is there too."""
+        return self.root / _STATE
+
+    def read(self, path: str) -> bytes | None:
+        """Return the bytes of ``path``, or None when there is no regular file. Raises UnsafePathError, TreeError."""
+        try:
+            found = read_file(self.root, checked(path))
+        except OSError as error:
+            raise TreeError(f"cannot read {self.root / path}: {error.strerror}") from error
+        content = None if found is None else found.content
+        self._seen[path] = content
+        return content
+
+    def paths(self, under: str = "") -> Iterator[str]:
+        """Yield the paths of regular files below ``under``, sorted; no links, no byte code, no files of git."""
+        start = f"{checked(under)}/" if under else ""
+        try:
+            # A link above the first entry is refused as it is when reading.
+            with parent_folder(self.root, f"{start}any"):
+                return iter(sorted(_files(str(self.root / under), start)))
+        except (FileNotFoundError, NotADirectoryError):
+            return iter(())
+        except OSError as error:
+            raise TreeError(f"cannot list {error.filename}: {error.strerror}") from error
+
+    def write(self, edits: Edits, *, operation: str) -> None:
+        """Write all of ``edits`` or none; then drop the byte code of changed modules and folders left empty."""
+        expected = {path: self._seen[path] for path in edits if path in self._seen}
+        transaction.write_all(self.root, edits, operation=operation, state_dir=self.state_dir, expected=expected)
+        self._seen.update(edits)
+        for path, content in edits.items():
+            _drop_byte_code(self.root, path)
+            if content is None:
+                _drop_empty_folders(self.root, path)
+
+    def interrupted(self) -> Interrupted | None:
+        """Return what an earlier, cut-short write left, or None. Raises TreeBusyError while a write is under way."""
+        return transaction.interrupted(self.root, self.state_dir)
+
+    def undo_interrupted(self) -> Interrupted | None:
+        """Put back the old content of an interrupted write; return what it was, or None when there is none."""
+        undone = transaction.undo_interrupted(self.root, self.state_dir)
+        self._seen.clear()
+        return undone
+
+
+def open_directory(path: Path) -> DirectoryTree | InstalledTree:
+    """Return the tree in the folder ``path``; an InstalledTree when the metadata of megatron-core lies beside it.
+
+    Raises NotATreeError.
+    """
+    if not (path / "megatron" / "core").is_dir():
+        raise NotATreeError(f"{path} has no folder megatron/core", hint=_nearby(path))
+    metadata = _dist_infos(path)
+    if len(metadata) > 1:
+        raise NotATreeError(
+            f"{path} has the metadata of more than one megatron-core: {', '.join(metadata)}",
+            hint="remove the folder of the one that is not installed",
+        )
+    if not metadata:
+        return DirectoryTree(path)
+    from patchkit.trees.installed import InstalledTree  # noqa: PLC0415 - it imports this module
+
+    return InstalledTree(path, metadata[0])
+
+
+def _dist_infos(folder: Path) -> list[str]:
+    """Return the names of megatron-core's metadata folders; those without RECORD count only where none has one."""
+    try:
+        found = sorted(entry.name for entry in folder.iterdir() if _DIST_INFO.fullmatch(entry.name))
+    except OSError as error:
+        raise TreeError(f"cannot list {folder}: {error.strerror}") from error
+    with_record = [name for name in found if (folder / name / "RECORD").is_file()]
+    return with_record or [name for name in found if (folder / name / "METADATA").is_file()]
+
+
+def _nearby(path: Path) -> str:
+    for folder in (path.parent, path / "Megatron-LM", path / "src"):
+        if (folder / "megatron" / "core").is_dir():
+            return f"did you mean {folder}?"
+    return "name the folder that holds megatron/, such as a Megatron-LM checkout or a site-packages folder"
+
+
+def _files(folder: str, start: str) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in _SKIPPED:
+                    yield from _files(entry.path, f"{start}{entry.name}/")
+            elif entry.is_file(follow_symlinks=False):
+                yield start + entry.name
+
+
+def _drop_byte_code(root: Path, path: str) -> None:
+    """Remove compiled forms of the module ``path``.
+
+    Python believes byte code whose note of the source agrees in size and second with the file, whatever is in it.
+    """
+    folder, _slash, name = path.rpartition("/")
+    if not name.endswith(".py"):
+        return
+    cache = root / folder / "__pycache__"
+    with suppress(OSError):
+        if not cache.is_symlink():
+            for compiled in list(cache.iterdir()):
+                if compiled.name.startswith(name.removesuffix("py")) and compiled.suffix == ".pyc":
+                    compiled.unlink()
+
+
+def _drop_empty_folders(root: Path, path: str) -> None:
+    """Remove the folders above ``path`` that hold nothing any more: Python would import them as namespace packages."""
+    folder = (root / path).parent
+    with suppress(OSError):
+        while folder != root:
+            with suppress(FileNotFoundError):
+                (folder / "__pycache__").rmdir()
+            folder.rmdir()
+            folder = folder.parent

@@ -1,0 +1,108 @@
+"""A tree that pip (or another installer) put into site-packages, with its RECORD kept true."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from patchkit.core.record import update_record
+from patchkit.errors import NotATreeError
+from patchkit.trees.directory import DirectoryTree, open_directory
+from patchkit.trees.interface import Edits
+from patchkit.trees.paths import checked
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
+_NAME = "megatron-core"
+
+
+class InstalledTree(DirectoryTree):
+    """The distribution whose metadata folder in ``site_packages`` is ``dist_info``.
+
+    patchkit's own record lies in that folder and has its row in RECORD, so that uninstalling takes it along.
+    """
+
+    def __init__(self, site_packages: Path, dist_info: str) -> None:
+        super().__init__(site_packages)
+        self.dist_info = checked(dist_info)
+
+    @property
+    def label(self) -> str:
+        """Name and version as the metadata folder has them, and where it is."""
+        return f"{self.dist_info.removesuffix('.dist-info')} in {self.root}"
+
+    @property
+    def manifest_path(self) -> str:
+        """Path of patchkit's record of what it applied."""
+        return f"{self.dist_info}/patchkit.json"
+
+    @property
+    def state_dir(self) -> Path:
+        """Folder of the lock and of the journal."""
+        return self.root / self.dist_info / ".patchkit"
+
+    def write(self, edits: Edits, *, operation: str) -> None:
+        """Write all of ``edits`` and the RECORD that follows from them, or nothing. Raises ArchiveError as well."""
+        record_path = f"{self.dist_info}/RECORD"
+        record = self.read(record_path)
+        # Some image builders strip RECORD; there is nothing to keep true then.
+        if record is not None:
+            changes = {path: content for path, content in edits.items() if path != record_path}
+            edits = {**changes, record_path: update_record(record, changes)}
+        super().write(edits, operation=operation)
+
+
+def find_installed() -> DirectoryTree | InstalledTree:
+    """Return the megatron-core that this Python would import; the checkout when it is an editable install.
+
+    Raises NotATreeError.
+    """
+    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - slow, and needed here alone
+
+    try:
+        found = distribution(_NAME)
+    except PackageNotFoundError as error:
+        raise NotATreeError(
+            f"{_NAME} is not installed in this Python",
+            hint="run patchkit with the Python that has it, or name its site-packages folder",
+        ) from error
+    checkout = _editable_checkout(found)
+    if checkout is not None:
+        return _opened(checkout, f"{_NAME} is installed in editable form from {checkout}")
+    folder = Path(str(found.locate_file("")))
+    return _opened(folder, f"{_NAME} {found.version} is said to be installed in {folder}")
+
+
+def _opened(folder: Path, said: str) -> DirectoryTree | InstalledTree:
+    if not (folder / "megatron" / "core").is_dir():
+        raise NotATreeError(f"{said}, but that folder has no megatron/core", hint="install it again")
+    return open_directory(folder)
+
+
+def _editable_checkout(found: Distribution) -> Path | None:
+    """Return the folder that ``direct_url.json`` of an editable install leads to (PEP 610)."""
+    import json  # noqa: PLC0415 - needed here alone
+    from urllib.parse import unquote, urlsplit  # noqa: PLC0415
+
+    text = found.read_text("direct_url.json")
+    if text is None:
+        return None
+    try:
+        origin = json.loads(text)
+    except ValueError as error:
+        raise NotATreeError(f"direct_url.json of {_NAME} cannot be read: {error}", hint="install it again") from error
+    if not _is_editable(origin):
+        return None
+    url = urlsplit(str(origin.get("url")))
+    if url.scheme != "file":
+        raise NotATreeError(f"{_NAME} is installed in editable form from {url.geturl()!r}, which is no folder here")
+    return Path(unquote(url.path))
+
+
+def _is_editable(origin: object) -> bool:
+    if not isinstance(origin, Mapping):
+        return False
+    folder = origin.get("dir_info")
+    return isinstance(folder, Mapping) and folder.get("editable") is True

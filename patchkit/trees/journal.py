@@ -1,0 +1,157 @@
+"""The journal of a write: what every file held before and shall hold after, on disk before the first file changes.
+
+It is a folder ``journal`` with ``journal.json`` and one file per content, named by its blob id. It comes into being by
+one rename, so it is there whole or not at all, and it is gone by one rename as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from patchkit.core.blobs import blob_id
+from patchkit.errors import InterruptedWriteError
+from patchkit.trees.paths import checked
+
+_SCHEMA = 1
+_NAME = "journal"
+_INDEX = "journal.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file of a write."""
+
+    path: str
+    before: str | None
+    """Blob id of the old content, None when there was no file."""
+    after: str | None
+    """Blob id of the new content, None when the file goes away."""
+    mode: int
+    """Permission bits of the file, old and new."""
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """All that is needed to undo a write."""
+
+    operation: str
+    token: str
+    """Random part of the names of temporary files beside their targets."""
+    entries: tuple[Entry, ...]
+    folders: tuple[str, ...]
+    """Folders that the write makes, outermost first."""
+
+    def temporary(self, entry: Entry) -> str:
+        """Return the path of the file that is written first and then takes the place of ``entry``."""
+        folder, slash, _name = entry.path.rpartition("/")
+        return f"{folder}{slash}.patchkit-{self.token}-{self.entries.index(entry)}"
+
+
+def is_reserved(name: str) -> bool:
+    """Tell whether the top-level ``name`` in a state folder belongs to the write itself."""
+    return name in {"lock", _NAME} or name.startswith(f"{_NAME}.")
+
+
+def exists(state_dir: Path) -> bool:
+    """Tell whether ``state_dir`` has the journal of a write that has not ended."""
+    return os.path.lexists(state_dir / _NAME)
+
+
+def is_clean(state_dir: Path) -> bool:
+    """Tell whether no write is under way in ``state_dir`` and no earlier one left anything of its own there."""
+    try:
+        return not any(is_reserved(path.name) for path in state_dir.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+
+
+def commit(journal: Journal, contents: Iterable[bytes], state_dir: Path) -> None:
+    """Bring the journal and the bytes it speaks of onto the disk, then into being. Raises OSError, nothing is left."""
+    folder = state_dir / f"{_NAME}.tmp-{os.getpid()}"
+    try:
+        folder.mkdir()
+        for content in contents:
+            _save(folder / blob_id(content), content)
+        _save(folder / _INDEX, json.dumps({"schema": _SCHEMA, **asdict(journal)}, indent=1).encode())
+        sync_folder(folder)
+        folder.rename(state_dir / _NAME)
+    except BaseException:
+        _discard(folder)
+        raise
+
+
+def load(state_dir: Path) -> Journal:
+    """Return the journal in ``state_dir``. Raises InterruptedWriteError when it cannot be read."""
+    try:
+        data = json.loads((state_dir / _NAME / _INDEX).read_bytes())
+        if data["schema"] != _SCHEMA:
+            raise _unreadable(state_dir, f"it has schema {data['schema']}, and this patchkit reads {_SCHEMA}")
+        entries = tuple(Entry(**entry) for entry in data["entries"])
+        for entry in entries:
+            checked(entry.path)
+        return Journal(data["operation"], data["token"], entries, tuple(checked(folder) for folder in data["folders"]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _unreadable(state_dir, str(error)) from error
+
+
+def saved(state_dir: Path, blob: str) -> bytes:
+    """Return the content that the journal keeps under ``blob``. Raises InterruptedWriteError when it is not whole."""
+    try:
+        content = (state_dir / _NAME / blob).read_bytes()
+    except OSError as error:
+        raise _unreadable(state_dir, str(error)) from error
+    if blob_id(content) != blob:
+        raise _unreadable(state_dir, f"the content saved as {blob} is damaged")
+    return content
+
+
+def retire(state_dir: Path) -> None:
+    """Make the journal not exist any more. Raises OSError; the journal is still there then."""
+    folder = state_dir / f"{_NAME}.old-{os.getpid()}"
+    (state_dir / _NAME).rename(folder)
+    with suppress(OSError):
+        sync_folder(state_dir)
+    _discard(folder)
+
+
+def sweep(state_dir: Path) -> None:
+    """Remove what killed processes left of journals that were never, or are no longer, in force."""
+    for folder in state_dir.glob(f"{_NAME}.*"):
+        _discard(folder)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in ``folder`` onto the disk."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _save(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _discard(folder: Path) -> None:
+    # What cannot be removed now is swept by the next write.
+    with suppress(OSError):
+        for file in list(folder.iterdir()):
+            file.unlink()
+        folder.rmdir()
+
+
+def _unreadable(state_dir: Path, reason: str) -> InterruptedWriteError:
+    return InterruptedWriteError(
+        f"an earlier write was cut short and its journal {state_dir / _NAME} cannot be read: {reason}",
+        hint=f"restore the tree by hand, then remove {state_dir / _NAME}",
+    )

@@ -1,0 +1,36 @@
+"""Small real git repositories."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+AUTHOR = {
+    "GIT_AUTHOR_NAME": "A U Thor",
+    "GIT_AUTHOR_EMAIL": "author@example.org",
+    "GIT_AUTHOR_DATE": "2026-01-02T03:04:05+00:00",
+    "GIT_COMMITTER_NAME": "C O Mitter",
+    "GIT_COMMITTER_EMAIL": "committer@example.org",
+    "GIT_COMMITTER_DATE": "2026-01-02T03:04:05+00:00",
+}
+
+
+def git(folder: Path, *command: str | Path) -> str:
+    """Run git in ``folder`` and return what it prints, without the last line break."""
+    done = subprocess.run(
+        ["git", *command],  # noqa: S607 - whichever git the machine has
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **AUTHOR},
+    )
+    return done.stdout.rstrip("\n")
+
+
+def record(folder: Path, message: str) -> str:
+    """Commit everything in ``folder``; return the id."""
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", message)
+    return git(folder, "rev-parse", "HEAD")

@@ -1,0 +1,34 @@
+"""A folder as a value."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+
+def lay(root: Path, files: dict[str, bytes], *, mode: int = 0o644) -> Path:
+    """Make ``files`` below ``root``."""
+    for path, content in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(content)
+        (root / path).chmod(mode)
+    return root
+
+
+def snapshot(root: Path) -> dict[str, tuple[int, bytes] | str]:
+    """Everything below ``root``: mode and content of files, ``folder``, or where a link leads."""
+    found: dict[str, tuple[int, bytes] | str] = {}
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root).as_posix()
+        if path.is_symlink():
+            found[name] = f"link to {path.readlink()}"
+        elif path.is_dir():
+            found[name] = "folder"
+        else:
+            found[name] = (stat.S_IMODE(path.stat().st_mode), path.read_bytes())
+    return found
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    """The files below ``root``, by path."""
+    return {name: value[1] for name, value in snapshot(root).items() if isinstance(value, tuple)}

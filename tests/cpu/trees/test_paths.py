@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+
+from patchkit.errors import UnsafePathError
+from patchkit.trees.paths import checked
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a", "megatron/core/x.py", ".patchkit/manifest.json", "a b", "..a/b..", ".gitignore", "é", "1:a", "x\udcff"],
+)
+def test_a_path_inside_a_tree_is_given_back(path: str) -> None:
+    assert checked(path) == path
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/etc/passwd", "it is absolute"),
+        ("//a", "it is absolute"),
+        ("a\\b", "it has a backslash"),
+        ("a\0b", "it has a NUL"),
+        ("", "a part of it is empty"),
+        ("a//b", "a part of it is empty"),
+        ("a/", "a part of it is empty"),
+        ("..", "a part of it is '.' or '..'"),
+        ("a/../../b", "a part of it is '.' or '..'"),
+        ("./a", "a part of it is '.' or '..'"),
+        ("C:a", "it begins with a drive letter"),
+        (".git/hooks/post-checkout", "it leads into a git repository"),
+        ("a/.GIT/config", "it leads into a git repository"),
+        ("a\ud800", "it is not text that a file name can hold"),
+    ],
+)
+def test_a_path_that_leads_elsewhere_is_refused_with_the_reason(path: str, reason: str) -> None:
+    with pytest.raises(UnsafePathError) as caught:
+        checked(path)
+
+    assert caught.value.message == f"{path!r} is not a path inside a tree: {reason}"

@@ -1,0 +1,63 @@
+"""Made-up wheels."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import zipfile
+from pathlib import Path
+
+TIME = (2024, 2, 29, 12, 30, 58)
+FILES = {"megatron/core/__init__.py": b"answer = 1\n", "megatron/core/tool.sh": b"#!/bin/sh\n"}
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def record(files: dict[str, bytes], dist_info: str, ending: str = "\n") -> bytes:
+    rows = []
+    for path, content in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
+        rows.append(f"{path},sha256={digest},{len(content)}")
+    return "".join(row + ending for row in [*rows, f"{dist_info}/RECORD,,"]).encode()
+
+
+def metadata(version: str, requires: str = ">=3.0") -> bytes:
+    head = f"Metadata-Version: 2.1\nName: megatron-core\nVersion: {version}\nRequires-Python: {requires}\n"
+    return f"{head}\nVersion: in the text\n".encode()
+
+
+def wheel_files(version: str, tag: str, files: dict[str, bytes], requires: str = ">=3.0") -> dict[str, bytes]:
+    """What a wheel holds, RECORD last."""
+    dist_info = f"megatron_core-{version}.dist-info"
+    wheel = f"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: {tag}\n".encode()
+    members = {**files, f"{dist_info}/METADATA": metadata(version, requires), f"{dist_info}/WHEEL": wheel}
+    return {**members, f"{dist_info}/RECORD": record(members, dist_info)}
+
+
+def make_wheel(
+    folder: Path,
+    version: str = "1.2",
+    tag: str = "py3-none-any",
+    files: dict[str, bytes] | None = None,
+    requires: str = ">=3.0",
+) -> Path:
+    """Write a wheel of megatron-core as setuptools would; ``*.sh`` are executable, folders are members too."""
+    path = folder / f"megatron_core-{version}-{tag}.whl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        add(archive, "megatron/", b"", 0o40755 << 16, zipfile.ZIP_STORED)
+        for name, content in wheel_files(version, tag, FILES if files is None else files, requires).items():
+            mode = 0o100755 if name.endswith(".sh") else 0o100644
+            add(archive, name, content, mode << 16)
+    return path
+
+
+def add(
+    archive: zipfile.ZipFile, name: str, content: bytes, attributes: int = 0, compression: int = zipfile.ZIP_DEFLATED
+) -> None:
+    member = zipfile.ZipInfo(name, TIME)
+    member.external_attr = attributes
+    member.compress_type = compression
+    archive.writestr(member, content)
