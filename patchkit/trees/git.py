@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _OWN_SETTINGS = (
     # What is written must not depend on whose machine it is, and nobody's hooks are ours to run.
     "core.hooksPath=/dev/null",
-    "core.autocrlf=false",
     "core.fsmonitor=false",
     "core.splitIndex=false",
     "i18n.commitEncoding=UTF-8",
@@ -195,7 +194,7 @@ def _committed(repo: git.Repo, spec: CommitSpec, parent: str, environment: Mappi
         "GIT_AUTHOR_DATE": spec.author_date,
     }
     content = _output(repo, "write-tree", environment=environment).decode().strip()
-    command = ["commit-tree", "--no-gpg-sign", content, "-p", parent, "-F", "-"]
+    command = ["commit-tree", content, "-p", parent, "-F", "-"]
     made = _output(repo, *command, stdin=spec.message.encode(), environment={**environment, **author})
     return made.decode().strip()
 

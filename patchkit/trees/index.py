@@ -52,16 +52,6 @@ class _Wheel:
     tags: frozenset[Tag]
 
 
-def default_cache() -> Path:
-    """Return ``$PATCHKIT_CACHE``, or the folder for caches that is usual on this machine."""
-    named = os.environ.get("PATCHKIT_CACHE")
-    if named:
-        return Path(named)
-    from platformdirs import user_cache_path  # noqa: PLC0415 - needed here alone
-
-    return user_cache_path("patchkit")
-
-
 def fetch_wheel(
     distribution: str,
     version: str,

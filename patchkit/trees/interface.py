@@ -59,10 +59,14 @@ class WritableTree(SourceTree, Protocol):
         """
 
     def interrupted(self) -> Interrupted | None:
-        """Return what an earlier, cut-short write left behind, or None."""
+        """Return what an earlier, cut-short write left behind, or None.
+
+        Raises TreeBusyError while another process writes.
+        """
 
     def undo_interrupted(self) -> Interrupted | None:
         """Put back the old content of an interrupted write and return what it was, or None when there is none.
 
-        Raises InterruptedWriteError when a file is neither old nor new; nothing is changed then.
+        Raises InterruptedWriteError when a file is neither old nor new; nothing is changed then. Raises TreeBusyError
+        while another process writes, and WriteFailedError when the old content cannot be put back.
         """

@@ -322,16 +322,19 @@ def test_settings_and_hooks_of_the_user_have_no_say(
         "commit-msg",
         "post-index-change",
         "reference-transaction",
-        "post-checkout",
+        "fsmonitor",
     ):
         lay(hooks, {name: f"#!/bin/sh\ntouch {tmp_path}/ran-{name}\nexit 1\n".encode()}, mode=0o755)
     settings = tmp_path / "settings"
     settings.write_text(
-        f"[core]\n hooksPath = {hooks}\n autocrlf = true\n safecrlf = true\n[commit]\n gpgSign = true\n"
+        f"[core]\n hooksPath = {hooks}\n fsmonitor = {hooks}/fsmonitor\n splitIndex = true\n"
+        " autocrlf = true\n safecrlf = true\n[commit]\n gpgSign = true\n"
         "[gpg]\n program = false\n[i18n]\n commitEncoding = latin-1\n[user]\n name = Set\n email = set@example.org\n"
     )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    before = state(repository)
     made = commit_series(repository, "v1", "series", [spec({"crlf.py": b"a\r\nb\n"}, "é\n")])
+    new = {path for path in state(repository) if path not in before}
 
     raw = subprocess.run(
         ["git", "cat-file", "commit", made[0]],  # noqa: S607
@@ -345,6 +348,7 @@ def test_settings_and_hooks_of_the_user_have_no_say(
     assert b"\ncommitter Set <set@example.org> " in raw
     assert GitTree(repository, "series").read("crlf.py") == b"a\r\nb\n"
     assert list(tmp_path.glob("ran-*")) == []
+    assert new == {".git/refs/heads/series", ".git/logs/refs/heads/series"}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from patchkit.errors import DigestMismatchError, IndexUnavailableError, UnsafePathError, UsageError, WriteFailedError
-from patchkit.trees.index import cached_wheel, default_cache, fetch_wheel
+from patchkit.trees.index import cached_wheel, fetch_wheel
 
 from .snapshots import contents, snapshot
 from .wheels import make_wheel, sha256
@@ -78,7 +78,16 @@ def test_a_wheel_comes_through_pip_and_is_kept_under_its_digest(tmp_path: Path, 
     assert told.lines == [f"step: downloading {wheel.name}"]
 
 
-@pytest.mark.parametrize("tag", [f"cp312-cp312-{LINUX}", "cp38-abi3-manylinux_2_17_x86_64", "py2.py3-none-any"])
+@pytest.mark.parametrize(
+    "tag",
+    [
+        f"cp312-cp312-{LINUX}",
+        "cp38-abi3-manylinux_2_17_x86_64",
+        f"cp313-cp313t-{LINUX}",
+        "cp312-cp312-win_amd64",
+        "py2.py3-none-any",
+    ],
+)
 def test_a_wheel_for_another_python_comes_too(tmp_path: Path, links: Path, tag: str) -> None:
     wheel = make_wheel(links, tag=tag)
 
@@ -269,6 +278,7 @@ def test_an_index_that_cannot_be_reached_is_told_from_one_that_does_not_have_it(
 ) -> None:
     monkeypatch.delenv("PIP_NO_INDEX")
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:1/simple")
+    monkeypatch.setenv("PIP_QUIET", "3")
     wheel = make_wheel(tmp_path)
 
     with pytest.raises(IndexUnavailableError) as caught:
@@ -338,15 +348,29 @@ def test_settings_about_installing_do_not_stand_in_the_way(
 ) -> None:
     wheel = make_wheel(links)
     (tmp_path / "constraints").write_text("megatron-core==9.9\n")
-    (tmp_path / "settings").write_text(
-        f"[global]\nconstraint = {tmp_path}/constraints\nrequire-virtualenv = true\nquiet = 3\n"
-    )
+    (tmp_path / "settings").write_text(f"[global]\nconstraint = {tmp_path}/constraints\nrequire-virtualenv = true\n")
     monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "settings"))
-    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
 
     assert fetch(tmp_path / "cache", digests(wheel)).read_bytes() == wheel.read_bytes()
-    with pytest.raises(DigestMismatchError):
-        fetch(tmp_path / "other", {wheel.name: "0" * 64})
+
+
+def test_no_virtual_environment_is_required_since_nothing_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environments: list[dict[str, str]] = []
+
+    def note(command: list[str], *, env: dict[str, str], **_options: object) -> subprocess.CompletedProcess[str]:
+        environments.append(env)
+        return subprocess.CompletedProcess(command, 1, "")
+
+    monkeypatch.setenv("PIP_REQUIRE_VIRTUALENV", "1")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:1/simple")
+    monkeypatch.setattr(subprocess, "run", note)
+    with pytest.raises(IndexUnavailableError):
+        fetch(tmp_path / "cache", digests(make_wheel(tmp_path)))
+
+    assert environments[0]["PIP_REQUIRE_VIRTUALENV"] == "0"
+    assert environments[0]["PIP_INDEX_URL"] == "http://127.0.0.1:1/simple"
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="older Pythons look for pip in the working folder first")
@@ -355,6 +379,7 @@ def test_a_folder_called_pip_where_we_are_started_is_not_run(
 ) -> None:
     wheel = make_wheel(links)
     (tmp_path / "pip").mkdir()
+    (tmp_path / "pip" / "__init__.py").write_text("")
     (tmp_path / "pip" / "__main__.py").write_text("raise SystemExit('not pip')\n")
     monkeypatch.chdir(tmp_path)
 
@@ -424,14 +449,3 @@ def test_two_at_once_both_get_the_whole_file(tmp_path: Path, links: Path) -> Non
 
     assert found == [wheel.read_bytes()] * 2
     assert [path.name for path in (tmp_path / "cache").iterdir()] == ["wheels"]
-
-
-def test_the_cache_is_where_the_user_says_or_where_caches_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    usual = default_cache()
-    monkeypatch.setenv("PATCHKIT_CACHE", str(tmp_path / "mine"))
-
-    if sys.platform == "linux":
-        assert usual == tmp_path / "patchkit"
-    assert usual.name == "patchkit"
-    assert default_cache() == tmp_path / "mine"

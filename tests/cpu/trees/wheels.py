@@ -43,13 +43,13 @@ def make_wheel(
     files: dict[str, bytes] | None = None,
     requires: str = ">=3.0",
 ) -> Path:
-    """Write a wheel of megatron-core as setuptools would; ``*.sh`` are executable, folders are members too."""
+    """Write a wheel of megatron-core as setuptools would, folders and odd modes (``*.sh``, RECORD) included."""
     path = folder / f"megatron_core-{version}-{tag}.whl"
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w") as archive:
         add(archive, "megatron/", b"", 0o40755 << 16, zipfile.ZIP_STORED)
         for name, content in wheel_files(version, tag, FILES if files is None else files, requires).items():
-            mode = 0o100755 if name.endswith(".sh") else 0o100644
+            mode = 0o100755 if name.endswith(".sh") else 0o100664 if name.endswith("/RECORD") else 0o100644
             add(archive, name, content, mode << 16)
     return path
 
