@@ -1,0 +1,1 @@
+"""Our own files: the patch series, its lock, upstream_versions.yaml."""

@@ -1,0 +1,59 @@
+"""Results kept by content in the user's cache folder.
+
+A key names everything that a result depends on, so that an entry is never wrong, only missing. A cache that cannot be
+read or written costs time, and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+
+def default_cache() -> Path:
+    """Return ``$PATCHKIT_CACHE``, or the folder for caches that is usual on this machine."""
+    named = os.environ.get("PATCHKIT_CACHE")
+    if named:
+        return Path(named)
+    from platformdirs import user_cache_path  # noqa: PLC0415 - not needed where the environment says it
+
+    return user_cache_path("patchkit")
+
+
+class ContentCache:
+    """Plain values by kind and key, each in a file of its own below ``folder``."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def get(self, kind: str, key: str) -> object | None:
+        """Return the value kept under ``key``, or None."""
+        try:
+            content = (self._folder / kind / key).read_bytes()
+            value: object = msgspec.msgpack.decode(content)
+        except (OSError, msgspec.DecodeError):
+            return None
+        return value
+
+    def put(self, kind: str, key: str, value: object) -> None:
+        """Keep ``value``, which is not None; another process may do the same at the same time."""
+        target = self._folder / kind / key
+        try:
+            content = msgspec.msgpack.encode(value)
+        except (OverflowError, TypeError, ValueError, RecursionError):
+            # YAML knows values that this format does not: numbers beyond 64 bits, lists that hold themselves.
+            return
+        with suppress(OSError):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".new-")
+            try:
+                with os.fdopen(handle, "wb") as stream:
+                    stream.write(content)
+                Path(temporary).replace(target)
+            except BaseException:
+                Path(temporary).unlink()
+                raise

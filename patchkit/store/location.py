@@ -1,0 +1,30 @@
+"""Where our own files are: beside the package in a checkout, inside it once installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+VERSIONS = "upstream_versions.yaml"
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def default_patches() -> Path:
+    """Return the folder of the built-in series."""
+    return _data_root() / "patches" / "megatron"
+
+
+def versions_file(patches: Path) -> Path:
+    """Return the upstream_versions.yaml that goes with a series.
+
+    Looked for in the series' folder, then two levels up (the layout of this project), then the built-in one.
+    """
+    for folder in (patches, patches.parent.parent):
+        if (folder / VERSIONS).is_file():
+            return folder / VERSIONS
+    return _data_root() / VERSIONS
+
+
+def _data_root() -> Path:
+    packaged = _PACKAGE / "data"
+    return packaged if packaged.is_dir() else _PACKAGE.parent

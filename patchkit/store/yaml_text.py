@@ -1,0 +1,139 @@
+"""YAML text to values and back; the only importer of PyYAML and ruamel.yaml.
+
+PyYAML reads (its C parser takes milliseconds where a pure one takes a second); ruamel.yaml rewrites a file that people
+edit, since it keeps their comments.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import yaml
+
+from patchkit.errors import StoreError
+
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_Base):  # type: ignore[misc]  # the C loader exists only where libyaml does
+    """Plain values only: a date stays text, and a key given twice is an error (PyYAML takes the last)."""
+
+    yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in _Base.yaml_implicit_resolvers.items()
+    }
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
+        """Build a mapping; refuse a key that is given twice."""
+        seen: set[str] = set()
+        for key_node, _ in node.value:
+            key = key_node.value
+            if isinstance(key, str):
+                if key in seen:
+                    raise yaml.constructor.ConstructorError(
+                        "while reading a mapping", node.start_mark, f"key {key!r} is given twice", key_node.start_mark
+                    )
+                seen.add(key)
+        mapping: dict[Hashable, Any] = super().construct_mapping(node, deep=deep)
+        return mapping
+
+
+def parse_yaml(text: bytes, file: str) -> object:
+    """Return the plain value of a YAML document. Raises StoreError with the 1-based line."""
+    try:
+        value: object = yaml.load(text, Loader=_Loader)  # noqa: S506 - _Loader is a safe loader
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else None
+        raise StoreError(file, where, f"not valid YAML: {error.problem or error.context}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise StoreError(file, None, f"not valid YAML: {error}") from error
+    return value
+
+
+def line_of(text: bytes, path: list[str | int]) -> int | None:
+    """Return the 1-based line at which the value under ``path`` begins, or its nearest parent does."""
+    try:
+        node = yaml.compose(text, Loader=_Loader)
+    except yaml.YAMLError:
+        return None
+    line = node.start_mark.line + 1 if node else None
+    for part in path:
+        child = None
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                if key.value == str(part):
+                    child, line = value, key.start_mark.line + 1
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            child = node.value[part]
+            line = child.start_mark.line + 1
+        if child is None:
+            break
+        node = child
+    return line
+
+
+def print_yaml(value: object, comment: str) -> bytes:
+    """Print plain values in block style, keys in their given order, below a comment."""
+    dumped = yaml.dump(value, Dumper=yaml.SafeDumper, sort_keys=False, default_flow_style=False, width=1000)
+    header = "".join(f"# {line}\n" for line in comment.splitlines())
+    return (header + dumped).encode()
+
+
+def rewrite_yaml(text: bytes, file: str, change: Callable[[Any], None]) -> bytes:
+    """Apply ``change`` to the document and print it again with its comments, quotes and order.
+
+    ``change`` gets the document as ruamel's round-trip mapping and edits it in place.
+    """
+    from ruamel.yaml import YAML  # noqa: PLC0415 - only rewriting needs it
+    from ruamel.yaml.error import YAMLError  # noqa: PLC0415 - as above
+
+    round_trip = YAML(typ="rt")
+    round_trip.preserve_quotes = True
+    round_trip.width = 1000
+    round_trip.indent(mapping=2, sequence=4, offset=2)
+    round_trip.Representer = _null_as_written()
+    try:
+        document = round_trip.load(text)
+    except YAMLError as error:
+        raise StoreError(file, None, f"not valid YAML: {error}") from error
+    change(document)
+    stream = io.BytesIO()
+    round_trip.dump(document, stream)
+    return stream.getvalue()
+
+
+def add_entry(parent: Any, key: str, name: str, value: str) -> None:
+    """Set ``name`` in the mapping ``parent[key]`` of a round-trip document, unless it is there.
+
+    ruamel hangs the comments behind a mapping on its last entry; they have to stay behind it, not before the new one.
+    """
+    from ruamel.yaml.error import CommentMark  # noqa: PLC0415 - only rewriting needs it
+    from ruamel.yaml.tokens import CommentToken  # noqa: PLC0415 - as above
+
+    mapping = parent[key]
+    if name in mapping:
+        return
+    owner, last = (mapping, next(reversed(mapping))) if mapping else (parent, key)
+    mapping[name] = value
+    comments = owner.ca.items.get(last)
+    behind = comments[2] if comments else None
+    if behind is None:
+        return
+    own, _, rest = behind.value.partition("\n")
+    if rest:
+        mapping.ca.items[name] = [None, None, CommentToken(f"\n{rest}", CommentMark(0), None), None]
+        behind.value = f"{own}\n"
+
+
+def _null_as_written() -> Any:
+    """Return ruamel's representer, but ``null`` stays ``null``: it would become nothing at all."""
+    from ruamel.yaml.representer import RoundTripRepresenter  # noqa: PLC0415 - only rewriting needs it
+
+    class Representer(RoundTripRepresenter):
+        pass
+
+    Representer.add_representer(type(None), lambda self, _: self.represent_scalar("tag:yaml.org,2002:null", "null"))
+    return Representer

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import patchkit
+from patchkit.store import location
+from patchkit.store.location import default_patches, versions_file
+
+TOP = Path(patchkit.__file__).resolve().parent.parent
+
+
+def test_in_a_checkout_our_files_are_beside_the_package() -> None:
+    found = (default_patches(), versions_file(default_patches()))
+
+    assert found == (TOP / "patches" / "megatron", TOP / "upstream_versions.yaml")
+
+
+def test_once_installed_our_files_are_inside_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(location, "_PACKAGE", tmp_path)
+    (tmp_path / "data").mkdir()
+
+    found = (default_patches(), versions_file(tmp_path / "own" / "patches" / "m"))
+    assert (tmp_path / "data" / "patches" / "megatron", tmp_path / "data" / "upstream_versions.yaml") == found
+
+
+@pytest.mark.parametrize(
+    ("there", "expected"),
+    [
+        (["patches/m/upstream_versions.yaml", "upstream_versions.yaml"], "patches/m/upstream_versions.yaml"),
+        (["upstream_versions.yaml"], "upstream_versions.yaml"),
+        (["patches/upstream_versions.yaml"], None),
+        ([], None),
+    ],
+    ids=["in the series' folder", "two levels up", "one level up is not looked at", "nowhere"],
+)
+def test_a_series_brings_its_own_versions_or_takes_the_built_in_ones(
+    tmp_path: Path, there: list[str], expected: str | None
+) -> None:
+    (tmp_path / "patches" / "m").mkdir(parents=True)
+    for file in there:
+        (tmp_path / file).touch()
+
+    built_in = TOP / "upstream_versions.yaml"
+    assert (tmp_path / expected if expected else built_in) == versions_file(tmp_path / "patches" / "m")

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from patchkit.core.upstream import Branch, Megatron, MemorySaver, PinnedCommit, Release, VersionsDocument
+from patchkit.errors import StoreError
+from patchkit.store.location import default_patches, versions_file
+from patchkit.store.versions import add_blobs, load_versions
+
+ONE, TWO = "1" * 39 + "a", "2" * 40
+
+TEXT = f"""\
+# Kept by hand.
+schema: 1
+
+megatron:
+  distribution: d
+  repository: r
+  releases:
+    # The first.
+    - version: 0.1.0
+      tag: null
+      commit: null
+      date: 2026-11-29
+      python: ""  # none given
+      ships: [m.core]
+      blobs:  # two files
+        m/b.py: {ONE}
+
+      files: {{}}
+    - version: 0.2.0
+      tag: v0.2.0
+      commit: {ONE}
+      date: 2026-11-30
+      python: ">=3.10"
+      ships: [m.core]
+      blobs: {{}}
+      files: {{}}
+  branches:
+    - name: main
+      commit: {ONE}
+      date: 2026-11-30
+      as-of: 0.3.0
+      blobs:
+        m/b.py: {ONE}  # of that day
+
+  # What others pin.
+  commits:
+    - name: 111111
+      commit: {ONE}
+      date: 2026-11-30
+      branch: dev
+      as-of: 0.2.1
+      blobs:
+        m/b.py: {ONE}
+torch-memory-saver: {{distribution: d, repository: r, releases: []}}
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "upstream_versions.yaml"
+    path.write_text(TEXT.replace("111111\n", '"111111"\n'))
+    return path
+
+
+def test_the_file_is_read_as_a_document(path: Path) -> None:
+    releases = (
+        Release(
+            version="0.1.0",
+            tag=None,
+            commit=None,
+            date="2026-11-29",
+            python="",
+            ships=("m.core",),
+            blobs={"m/b.py": ONE},
+            files={},
+        ),
+        Release(
+            version="0.2.0",
+            tag="v0.2.0",
+            commit=ONE,
+            date="2026-11-30",
+            python=">=3.10",
+            ships=("m.core",),
+            blobs={},
+            files={},
+        ),
+    )
+    branch = Branch(name="main", commit=ONE, date="2026-11-30", as_of="0.3.0", blobs={"m/b.py": ONE})
+    commit = PinnedCommit(
+        name="111111", commit=ONE, date="2026-11-30", branch="dev", as_of="0.2.1", blobs={"m/b.py": ONE}
+    )
+    assert VersionsDocument(
+        1, Megatron("d", "r", releases, (branch,), (commit,)), MemorySaver("d", "r", ())
+    ) == load_versions(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "name"),
+    [
+        ("version: 0.2.0", "version: 0.1.0", "megatron.releases[1].version", "0.1.0"),
+        ("name: main", "name: 0.1.0", "megatron.branches[0].name", "0.1.0"),
+        ('name: "111111"', "name: main", "megatron.commits[0].name", "main"),
+    ],
+    ids=["release", "branch named as a release", "commit named as a branch"],
+)
+def test_a_target_that_is_there_twice_is_named_with_its_key(
+    path: Path, old: str, new: str, key: str, name: str
+) -> None:
+    path.write_text(path.read_text().replace(old, new))
+
+    with pytest.raises(StoreError) as caught:
+        load_versions(path)
+
+    assert (key, f"{path}: {key}: {name!r} is there twice") == (caught.value.key, caught.value.message)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "problem"),
+    [
+        (
+            "date: 2026-11-29",
+            "date: 29.11.2026",
+            "megatron.releases[0].date (line 12)",
+            r"Expected `str` matching regex '^\\d{4}-\\d{2}-\\d{2}$'",
+        ),
+        ("version: 0.2.0", "version: 0.2", "megatron.releases[1].version (line 19)", "Expected `str`, got `float`"),
+        (
+            "blobs: {}",
+            "blobs: {a: b}",
+            "megatron.releases[1].blobs[...] (line 25)",
+            "Expected `str` matching regex '^[0-9a-f]{40}$'",
+        ),
+        ("as-of: 0.3.0", "as_of: 0.3.0", "megatron.branches[0] (line 28)", "Object contains unknown field `as_of`"),
+    ],
+    ids=["date", "version that is a number", "blob id", "underscore"],
+)
+def test_a_wrong_entry_is_named_with_key_and_line(path: Path, old: str, new: str, where: str, problem: str) -> None:
+    path.write_text(path.read_text().replace(old, new))
+
+    with pytest.raises(StoreError) as caught:
+        load_versions(path)
+
+    assert f"{path}: {where}: {problem}" == caught.value.message
+
+
+def test_blobs_are_added_and_nothing_else_is_touched(path: Path) -> None:
+    text = path.read_text()
+    more = {"m/b.py": TWO, "m/a.py": TWO}
+
+    added = add_blobs(
+        path, {"0.1.0": more, "0.2.0": {"m/c.py": ONE, "m/a.py": ONE}, "main": more, "111111": more, "0.9.9": more}
+    )
+
+    line = f"        m/a.py: '{TWO}'\n"
+    first, main, pinned = (
+        f"m/b.py: {ONE}\n\n      files",
+        f"m/b.py: {ONE}  # of that day\n",
+        f"m/b.py: {ONE}\ntorch",
+    )
+    expected = (
+        text.replace(first, first.replace("\n", f"\n{line}", 1))
+        .replace(main, f"{main}{line}")
+        .replace(pinned, pinned.replace("\n", f"\n{line}"))
+        .replace("blobs: {}\n", f"blobs:\n        m/a.py: {ONE}\n        m/c.py: {ONE}\n")
+    )
+    assert expected == added.decode()
+    assert text == path.read_text()
+
+
+def test_adding_no_blobs_gives_the_same_bytes(path: Path) -> None:
+    assert path.read_bytes() == add_blobs(path, {})
+
+
+def test_a_file_without_branches_and_commits_takes_blobs_too(path: Path) -> None:
+    text = path.read_text()
+    path.write_text(text[: text.index("  branches:")] + text[text.index("torch-memory") :])
+
+    assert f"m/c.py: {ONE}" in add_blobs(path, {"0.2.0": {"m/c.py": ONE}, "main": {"m/c.py": ONE}}).decode()
+
+
+def test_the_file_of_this_project_is_rewritten_byte_for_byte() -> None:
+    path = versions_file(default_patches())
+
+    assert path.read_bytes() == add_blobs(path, {})

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from patchkit.errors import StoreError
+from patchkit.store.yaml_text import add_entry, line_of, parse_yaml, print_yaml, rewrite_yaml
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a: 2026-11-29\n", {"a": "2026-11-29"}),
+        ("a: 2026-11-29T10:00:00Z\n", {"a": "2026-11-29T10:00:00Z"}),
+        ("a: '1'\nb: 1\nc: 0.12\nd: 0.12.0\n", {"a": "1", "b": 1, "c": 0.12, "d": "0.12.0"}),
+        ("a: ~\nb: null\nc:\nd: true\n", {"a": None, "b": None, "c": None, "d": True}),
+        ("a: |\n  one\n  two\nb: >-\n  one\n  two\n", {"a": "one\ntwo\n", "b": "one two"}),
+        ("- &x {k: 1}\n- {<<: *x, l: 2}\n- {<<: *x, k: 3}\n", [{"k": 1}, {"k": 1, "l": 2}, {"k": 3}]),
+        ("b: 1\na: 2\n", {"b": 1, "a": 2}),
+        ("", None),
+    ],
+    ids=["date", "time", "numbers", "null", "blocks", "merged", "order", "empty"],
+)
+def test_yaml_becomes_plain_values_and_a_date_stays_text(text: str, value: object) -> None:
+    found = parse_yaml(text.encode(), "f.yaml")
+
+    assert value == found
+    assert not isinstance(value, dict) or list(value) == list(found)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "problem"),
+    [
+        (b"a: 1\nb: 2\na: 3\n", "line 3, column 1", "key 'a' is given twice"),
+        (b"x:\n  - {a: 1, a: 2}\n", "line 2, column 12", "key 'a' is given twice"),
+        (b"1: a\n'1': b\n", "line 2, column 1", "key '1' is given twice"),
+        (b"a:\n  - x\n - y\n", "line 3, column 2", "did not find expected key"),
+        (b"a:\n  b: 1\n   c: 2\n", "line 3, column 5", "mapping values are not allowed in this context"),
+        (b"a:\n\tb: 1\n", "line 2, column 1", "found character that cannot start any token"),
+        (b"a: [1\n", "line 2, column 1", "did not find expected ',' or ']'"),
+        (
+            b"a: !!python/object:os.system {}\n",
+            "line 1, column 4",
+            "could not determine a constructor for the tag 'tag:yaml.org,2002:python/object:os.system'",
+        ),
+        (b"a: 1\n---\nb: 2\n", "line 2, column 1", "but found another document"),
+        (b"? [a]\n: 1\n", "line 1, column 3", "found unhashable key"),
+    ],
+    ids=[
+        "key twice",
+        "key twice further in",
+        "key twice as number and text",
+        "sequence indented less",
+        "mapping indented more",
+        "tab",
+        "not closed",
+        "object",
+        "two documents",
+        "list as a key",
+    ],
+)
+def test_malformed_yaml_is_refused_with_its_line(text: bytes, where: str, problem: str) -> None:
+    with pytest.raises(StoreError) as caught:
+        parse_yaml(text, "f.yaml")
+
+    found = (caught.value.file, caught.value.key, caught.value.message)
+    assert ("f.yaml", where, f"f.yaml: {where}: not valid YAML: {problem}") == found
+
+
+@pytest.mark.parametrize("text", [b"a: \xff\n", b"a: \0\n"], ids=["no UTF-8", "control character"])
+def test_bytes_that_are_no_yaml_text_are_refused_with_the_file(text: bytes) -> None:
+    with pytest.raises(StoreError, match=r"^f\.yaml: not valid YAML: unacceptable character"):
+        parse_yaml(text, "f.yaml")
+
+
+NESTED = b"""\
+# comment
+
+schema: 1
+hunks:
+  - id: a
+    file: x
+
+  - id: b
+    files: [p,
+            q]
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ([], 3),
+        (["schema"], 3),
+        (["hunks"], 4),
+        (["hunks", 0], 5),
+        (["hunks", 0, "file"], 6),
+        (["hunks", 1], 8),
+        (["hunks", 1, "files", 1], 10),
+        (["hunks", 1, "missing"], 8),
+        (["hunks", 7, "id"], 4),
+        (["missing", 0], 3),
+        (["schema", "below"], 3),
+    ],
+    ids=str,
+)
+def test_the_line_of_a_key_is_its_own_or_that_of_the_nearest_parent(path: list[str | int], line: int) -> None:
+    assert line == line_of(NESTED, path)
+
+
+@pytest.mark.parametrize("text", [b"", b"a: ["], ids=["empty", "malformed"])
+def test_a_text_without_a_document_has_no_lines(text: bytes) -> None:
+    assert line_of(text, ["a"]) is None
+
+
+plain = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.text(), st.dates().map(str)),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(), inner, max_size=3)),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None)
+@given(plain)
+def test_printed_values_are_parsed_back(value: object) -> None:
+    assert value == parse_yaml(print_yaml(value, "by hand"), "f.yaml")
+
+
+def test_values_are_printed_in_block_style_in_their_order_below_the_comment() -> None:
+    long = "word " * 30
+    value = {"b": {"z": None, "a": ["1", 1]}, "a": long + "end", "date": "2026-11-29"}
+
+    expected = f"# Made.\n# Do not edit.\nb:\n  z: null\n  a:\n  - '1'\n  - 1\na: {long}end\ndate: '2026-11-29'\n"
+    assert expected.encode() == print_yaml(value, "Made.\nDo not edit.")
+
+
+COMMENTED = b"""\
+# Kept by hand.
+schema: 1   # the format
+
+releases:
+  # The first one.
+  - version: 0.1.0
+    tag: null
+    "quoted": 'single'
+    date: 2026-11-29
+    blobs:  # of its files
+      b.py: "2"
+
+    # Behind the blobs.
+    files: {}
+  - version: "0.2.0"
+    note: >-
+      a folded
+      text
+    blobs:
+      b.py: 2  # behind the entry
+      # Behind the blobs.
+
+# Between the sections.
+other: [a, b]
+empty: {}  # nothing yet
+# The end.
+"""
+
+
+def test_a_rewrite_that_changes_nothing_gives_the_same_bytes() -> None:
+    assert rewrite_yaml(COMMENTED, "f.yaml", lambda _: None) == COMMENTED
+
+
+def test_entries_are_added_before_the_comments_that_stand_behind_the_mapping() -> None:
+    def change(document: Any) -> None:
+        for release in document["releases"]:
+            add_entry(release, "blobs", "a.py", "1")
+            add_entry(release, "blobs", "b.py", "never written")
+            add_entry(release, "blobs", "c.py", "3e4")
+        add_entry(document, "empty", "x", "y")
+
+    expected = (
+        COMMENTED.replace(b'      b.py: "2"\n', b"      b.py: \"2\"\n      a.py: '1'\n      c.py: '3e4'\n")
+        .replace(b"behind the entry\n", b"behind the entry\n      a.py: '1'\n      c.py: '3e4'\n")
+        .replace(b"empty: {}  # nothing yet\n", b"empty:     # nothing yet\n  x: y\n")
+    )
+    assert expected == rewrite_yaml(COMMENTED, "f.yaml", change)
+
+
+def test_malformed_yaml_is_not_rewritten() -> None:
+    with pytest.raises(StoreError, match=r"^f\.yaml: not valid YAML: "):
+        rewrite_yaml(b"a: [", "f.yaml", lambda _: None)
