@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
 
 from patchkit.core.paths import is_glob, matches
 from patchkit.core.series import CheckSpec
@@ -21,6 +22,7 @@ class PythonText:
     def __init__(self, content: bytes) -> None:
         self._content = content
         self._root: SgNode | None = None
+        self._mentions: dict[str, bool] = {}
 
     @property
     def content(self) -> bytes:
@@ -43,11 +45,12 @@ class PythonText:
 
     def mentions(self, text: str) -> bool:
         """Tell whether the source contains ``text`` anywhere; an empty text is in every source."""
-        return text.encode() in self._content
+        if text not in self._mentions:
+            self._mentions[text] = text.encode() in self._content
+        return self._mentions[text]
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(msgspec.Struct, frozen=True):
     """Where a rule matched."""
 
     path: str
@@ -55,8 +58,7 @@ class Match:
     """1-based."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(msgspec.Struct, frozen=True):
     """What a check found."""
 
     patch: str

@@ -6,8 +6,9 @@ of :class:`HunkLine`. Line numbers are 1-based, as in the ``@@`` header.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import Enum
+
+import msgspec
 
 
 class LineKind(Enum):
@@ -18,8 +19,7 @@ class LineKind(Enum):
     ADDED = "+"
 
 
-@dataclass(frozen=True, slots=True)
-class HunkLine:
+class HunkLine(msgspec.Struct, frozen=True):
     """One line of a hunk."""
 
     kind: LineKind
@@ -27,8 +27,7 @@ class HunkLine:
     """Content with its ending; without one when the file ends here without a newline."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(msgspec.Struct, frozen=True):
     """A run of neighbouring lines that change together."""
 
     id: str
@@ -70,7 +69,7 @@ class Hunk:
     def reversed(self) -> Hunk:
         """Return the hunk that undoes this one."""
         swap = {LineKind.ADDED: LineKind.REMOVED, LineKind.REMOVED: LineKind.ADDED}
-        return replace(
+        return msgspec.structs.replace(
             self,
             old_start=self.new_start,
             new_start=self.old_start,
@@ -78,8 +77,7 @@ class Hunk:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class FilePatch:
+class FilePatch(msgspec.Struct, frozen=True):
     """All hunks for one file."""
 
     old_path: str | None
@@ -100,8 +98,7 @@ class FilePatch:
         return FilePatch(self.new_path, self.old_path, tuple(hunk.reversed() for hunk in self.hunks))
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(msgspec.Struct, frozen=True):
     """All file patches of one diff, in the order of the text."""
 
     files: tuple[FilePatch, ...]

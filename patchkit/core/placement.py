@@ -7,8 +7,9 @@ it has *moved*, which is accepted only inside its scope and only when that place
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 from patchkit.core import scopes
 from patchkit.core.lines import split_lines
@@ -35,8 +36,7 @@ class Refusal(Enum):
     NOT_ALL = "the file to remove has lines that the patch does not remove"
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(msgspec.Struct, frozen=True):
     """A hunk that fits."""
 
     hunk: str
@@ -47,8 +47,7 @@ class Placed:
     """Lines between where the header said and where it fits; 0 for EXACT."""
 
 
-@dataclass(frozen=True, slots=True)
-class NotPlaced:
+class NotPlaced(msgspec.Struct, frozen=True):
     """A hunk that does not fit."""
 
     hunk: str
@@ -57,8 +56,7 @@ class NotPlaced:
     """1-based lines where the old side would also fit, if that is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class FilePlaced:
+class FilePlaced(msgspec.Struct, frozen=True):
     """Every hunk of a file fits."""
 
     path: str
@@ -67,8 +65,7 @@ class FilePlaced:
     hunks: tuple[Placed, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FileRefused:
+class FileRefused(msgspec.Struct, frozen=True):
     """At least one hunk of a file does not fit; there is no result."""
 
     path: str

@@ -6,8 +6,9 @@ one that runs patchkit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from ast_grep_py import Config
@@ -18,8 +19,7 @@ MODULE = "<module>"
 _RULE: Config = {"rule": {"any": [{"kind": "class_definition"}, {"kind": "function_definition"}]}}
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(msgspec.Struct, frozen=True):
     """A class or function, or the module."""
 
     name: str

@@ -7,8 +7,9 @@ file whose id is on the chain is known exactly; any other id means that somebody
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 from patchkit.core.lines import split_lines
 from patchkit.core.model import FilePatch
@@ -33,8 +34,7 @@ class State(Enum):
     """The target has nothing for the patch to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recognised:
+class Recognised(msgspec.Struct, frozen=True):
     """What release a tree is."""
 
     target: str
@@ -43,15 +43,13 @@ class Recognised:
     """Other targets that fit and whose locked files are the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ambiguous:
+class Ambiguous(msgspec.Struct, frozen=True):
     """Several targets fit, and the series does different things to them."""
 
     targets: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(msgspec.Struct, frozen=True):
     """No target fits."""
 
     nearest: str | None

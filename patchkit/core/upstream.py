@@ -4,9 +4,9 @@
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from patchkit.core.series import SCHEMA, BlobId, Document, Specifier, Text
@@ -135,8 +135,7 @@ class VersionsDocument(Document, frozen=True):
     torch_memory_saver: MemorySaver
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """Something the series can be applied to."""
 
     name: str

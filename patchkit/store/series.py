@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from patchkit.core.model import Patch
 from patchkit.core.series import PatchDocument, SeriesDocument
-from patchkit.core.unified import parse_patch
 from patchkit.errors import StoreError, UsageError
 from patchkit.store.documents import parse_document, read_file
 
 
-@dataclass(frozen=True, slots=True)
-class SeriesPatch:
+class SeriesPatch(msgspec.Struct, frozen=True):
     """One patch of a series, variants unparsed."""
 
     folder: Path
@@ -33,6 +32,8 @@ class SeriesPatch:
 
     def variant(self, file: str) -> Patch:
         """Return a variant, parsed. Raises PatchFormatError."""
+        from patchkit.core.unified import parse_patch  # noqa: PLC0415 - a tree that needs no change parses no diff
+
         return parse_patch(self.texts[file], str(self.folder / "variants" / file))
 
     @property
@@ -41,8 +42,7 @@ class SeriesPatch:
         return {hunk.id: hunk.scope for hunk in self.document.hunks}
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(msgspec.Struct, frozen=True):
     """A whole series."""
 
     folder: Path

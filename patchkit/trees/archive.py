@@ -24,6 +24,7 @@ class WheelTree:
     """The wheel file ``path``. Raises ArchiveError or UnsafePathError at once when it holds what no wheel may hold."""
 
     def __init__(self, path: Path) -> None:
+        self._contents: dict[str, bytes] = {}
         self.path = path
         with _reading(path.name):
             self._zip = zipfile.ZipFile(path)
@@ -64,9 +65,14 @@ class WheelTree:
         return self._zip.infolist()
 
     def content(self, member: zipfile.ZipInfo) -> bytes:
-        """Return the bytes of ``member``. Raises ArchiveError when they are damaged."""
-        with _reading(self.path.name, member.filename):
-            return self._zip.read(member)
+        """Return the bytes of ``member``. Raises ArchiveError when they are damaged.
+
+        They are kept: checks look through most of a wheel before it is unpacked or written again.
+        """
+        if member.filename not in self._contents:
+            with _reading(self.path.name, member.filename):
+                self._contents[member.filename] = self._zip.read(member)
+        return self._contents[member.filename]
 
     def record(self, edits: Edits) -> bytes:
         """Return RECORD as it is after ``edits``. Raises ArchiveError when it is missing or malformed."""
