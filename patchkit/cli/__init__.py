@@ -1,0 +1,1 @@
+"""The command line: parses, prints and picks the exit code; decides nothing else."""

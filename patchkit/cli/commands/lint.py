@@ -1,0 +1,35 @@
+"""patchkit lint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from patchkit.cli.exit_codes import ExitCode
+from patchkit.cli.options import FOLDER, format_option, patches_option
+from patchkit.cli.output import StderrReporter, print_json
+from patchkit.operations.lint import lint
+from patchkit.store.location import default_patches
+
+
+@click.command("lint")
+@patches_option
+@click.option("--git", "repository", type=FOLDER, help="A clone of Megatron-LM, for branches and commits.")
+@click.option("--offline", is_flag=True, help="Place hunks only on releases that are in the cache.")
+@format_option
+def command(*, patches: Path | None, repository: Path | None, offline: bool, style: str) -> int:
+    """Check the sources of a series: schema, headers, ids, ranges, and that every hunk has its place."""
+    folder = patches or default_patches()
+    reporter = StderrReporter(verbose=style == "text")
+    result = lint(folder, repository=repository, offline=offline, reporter=reporter)
+    if style == "json":
+        print_json(result)
+    else:
+        for finding in result.findings:
+            click.echo(f"{finding.message} [{finding.rule}]")
+        placed = f"hunks placed on {len(result.placed)} targets"
+        skipped = f", not on {', '.join(result.not_placed)} (no source at hand)" if result.not_placed else ""
+        if not result.findings:
+            click.echo(f"nothing wrong; {placed}{skipped}")
+    return int(ExitCode.NO if result.findings else ExitCode.DONE)

@@ -1,0 +1,76 @@
+"""The ``patchkit`` command: dispatch, and the last resort for exceptions."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+
+import click
+
+from patchkit import __version__
+from patchkit.cli.exit_codes import ExitCode, exit_code
+from patchkit.cli.output import print_error
+from patchkit.errors import PatchkitError
+
+_COMMANDS = ("apply", "lint", "regenerate", "revert", "status", "upstream", "verify")
+
+
+class _LazyGroup(click.Group):
+    """A group that imports a command's module when the command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of all commands."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
+        """Import and return a command; None for an unknown name."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"patchkit.cli.commands.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="patchkit", message="%(prog)s %(version)s")
+def patchkit() -> None:
+    """Carry, apply and prove patches against NVIDIA Megatron-LM.
+
+    Exit codes: 0 done, or done already; 1 the answer is no; 2 usage; 3 our files are malformed; 4 upstream or the
+    target cannot be read or written; 130 interrupted; 255 a bug.
+    """
+
+
+def run(arguments: list[str]) -> int:  # noqa: PLR0911 - a table: one outcome, one code
+    """Run a command line and return its exit code."""
+    command = next((argument for argument in arguments if not argument.startswith("-")), "")
+    as_json = _wants_json(arguments)
+    try:
+        result = patchkit.main(arguments, prog_name="patchkit", standalone_mode=False)
+    except PatchkitError as error:
+        print_error(error, command, as_json=as_json)
+        return int(exit_code(error))
+    except click.Abort:
+        return int(ExitCode.INTERRUPTED)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return int(ExitCode.USAGE)
+    except KeyboardInterrupt:
+        return int(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        # The reader went away (`| head`); what it read was right.
+        sys.stderr.close()
+        return int(ExitCode.DONE)
+    except Exception:
+        traceback.print_exc()
+        click.echo("this is a bug in patchkit; please report it with the lines above", err=True)
+        return int(ExitCode.BUG)
+    return result if isinstance(result, int) else int(ExitCode.DONE)
+
+
+def _wants_json(arguments: list[str]) -> bool:
+    pairs = zip(arguments, [*arguments[1:], ""], strict=False)
+    return any(one == "--format=json" or (one == "--format" and two == "json") for one, two in pairs)

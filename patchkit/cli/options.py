@@ -1,0 +1,109 @@
+"""Options that several commands share, and how they name a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from patchkit.cli.exit_codes import ExitCode
+from patchkit.cli.output import print_json, print_problem
+from patchkit.cli.text import report_lines
+from patchkit.core.report import Report
+from patchkit.errors import NotATreeError, UsageError
+from patchkit.operations.sources import Workspace
+from patchkit.trees.interface import SourceTree, WritableTree
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PATH = click.Path(path_type=Path)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+def megatron_option(function: F) -> F:
+    """Add ``--megatron``."""
+    return click.option(
+        "--megatron",
+        metavar="RELEASE",
+        help="v0.19.2, 0.19.2, core_v0.19.2, latest, installed, a branch or a commit. Default: what the files say.",
+    )(function)
+
+
+def patches_option(function: F) -> F:
+    """Add ``--patches``."""
+    return click.option("--patches", type=FOLDER, help="Folder of another series. Default: the built-in one.")(function)
+
+
+def patch_option(function: F) -> F:
+    """Add ``--patch``."""
+    return click.option(
+        "--patch", "names", multiple=True, metavar="NAME", help="Only this patch (repeatable). Default: all."
+    )(function)
+
+
+def format_option(function: F) -> F:
+    """Add ``--format``."""
+    return click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)(
+        function
+    )
+
+
+def tree_options(function: F) -> F:
+    """Add ``--in`` and ``--installed``."""
+    function = click.option("--installed", is_flag=True, help="The megatron-core of this Python environment.")(function)
+    return click.option("--in", "folder", type=PATH, help="A checkout, a plain folder, site-packages, or a wheel.")(
+        function
+    )
+
+
+def finish(report: Report, style: str) -> int:
+    """Print a report and return the exit code."""
+    if style == "json":
+        print_json(report)
+    else:
+        click.echo("\n".join(report_lines(report)))
+        for problem in report.problems:
+            print_problem(problem)
+    return int(ExitCode.DONE if report.ok else ExitCode.NO)
+
+
+def asked_target(workspace: Workspace, megatron: str | None) -> str | None:
+    """Return the name of the target that ``--megatron`` asks for; None when it does not say. Raises UsageError."""
+    return None if megatron in (None, "installed") else workspace.target(str(megatron)).name
+
+
+def writable_tree(folder: Path | None, *, installed: bool, megatron: str | None = None) -> WritableTree:
+    """Open the tree to write to: ``--in``, ``--installed``, or the current directory. Raises TreeError, UsageError."""
+    tree = open_tree(folder, installed=installed, megatron=megatron)
+    if not isinstance(tree, WritableTree):
+        raise UsageError(f"{tree.label} is a wheel, which is never changed in place", hint="use apply with --wheel DIR")
+    return tree
+
+
+def open_tree(folder: Path | None, *, installed: bool, megatron: str | None = None) -> SourceTree:
+    """Open the tree to read: ``--in`` (a wheel too), ``--installed``, or the current directory."""
+    installed = installed or megatron == "installed"
+    if installed and folder is not None:
+        raise UsageError("--in and --installed exclude each other")
+    if installed:
+        from patchkit.trees.installed import find_installed  # noqa: PLC0415 - importlib.metadata takes 50 ms
+
+        return find_installed()
+    if folder is not None and folder.suffix == ".whl" and folder.is_file():
+        from patchkit.trees.archive import WheelTree  # noqa: PLC0415 - zipfile only where a wheel is read
+
+        return WheelTree(folder)
+    from patchkit.trees.directory import open_directory  # noqa: PLC0415 - as the imports above
+
+    if folder is None and not holds_megatron(Path()):
+        raise NotATreeError(
+            "the current directory holds no megatron/core", hint="name the tree with --in DIR or --installed"
+        )
+    return open_directory(folder or Path())
+
+
+def holds_megatron(folder: Path) -> bool:
+    """Tell whether a folder is the root of a Megatron tree."""
+    return (folder / "megatron" / "core").is_dir()

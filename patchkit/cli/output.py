@@ -1,0 +1,63 @@
+"""Data on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+import msgspec
+
+from patchkit import __version__
+from patchkit.core.report import REPORT_SCHEMA, Problem
+from patchkit.errors import PatchkitError
+
+
+def print_json(value: object) -> None:
+    """Print a value as indented JSON on stdout."""
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+
+
+def print_problem(problem: Problem) -> None:
+    """Print a problem on stderr: where, what, and what to do."""
+    where = [part for part in (problem.patch, problem.path) if part]
+    if problem.hunk:
+        where.append(f"hunk {problem.hunk}")
+    if problem.line:
+        where.append(f"line {problem.line}")
+    prefix = click.style("error:", fg="red", bold=True)
+    click.echo(f"{prefix} {': '.join([*where, problem.message])}", err=True)
+    if problem.hint:
+        click.echo(f"  {click.style('hint:', fg='cyan')} {problem.hint}", err=True)
+
+
+def print_error(error: PatchkitError, command: str, *, as_json: bool) -> None:
+    """Print the exception that ended a command: on stderr, and as JSON on stdout when JSON was asked for."""
+    print_problem(Problem(error.message, hint=error.hint))
+    if as_json:
+        problem = {"message": error.message, "hint": error.hint}
+        print_json(
+            {
+                "schema": REPORT_SCHEMA,
+                "tool": __version__,
+                "command": command,
+                "ok": False,
+                "verdict": "error",
+                "problems": [problem],
+            }
+        )
+
+
+class StderrReporter:
+    """Tells what is going on, on stderr."""
+
+    def __init__(self, *, verbose: bool) -> None:
+        self._verbose = verbose
+
+    def step(self, message: str) -> None:
+        """Print the step when there is somebody to read it."""
+        if self._verbose:
+            click.echo(message, err=True)
+
+    def note(self, message: str) -> None:
+        """Print the note."""
+        click.echo(f"{click.style('note:', fg='yellow')} {message}", err=True)

@@ -1,0 +1,1 @@
+"""One verb a module: read all, call core, write once, return a report."""

@@ -1,0 +1,117 @@
+"""Building the report that a command gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from patchkit import __version__
+from patchkit.core.manifest import MANIFEST_SCHEMA, AppliedPatch, Manifest, parse_manifest, print_manifest
+from patchkit.core.report import CheckReport, PatchReport, Problem, Report
+from patchkit.core.state import State
+from patchkit.operations.coverage import why_not_needed
+from patchkit.operations.plan import Survey
+from patchkit.operations.sources import Workspace
+from patchkit.trees.interface import SourceTree
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What every report of one command on one tree has in common."""
+
+    command: str
+    workspace: Workspace
+    tree: str
+    found: Survey | None
+
+    def report(
+        self,
+        verdict: str,
+        *,
+        ok: bool,
+        patches: Iterable[PatchReport] = (),
+        checks: tuple[CheckReport, ...] = (),
+        problems: Iterable[Problem] = (),
+        written: Iterable[str] = (),
+        made: str | None = None,
+        notes: Iterable[str] = (),
+    ) -> Report:
+        """Return the report."""
+        target = self.found.target if self.found else None
+        return Report(
+            tool=__version__,
+            command=self.command,
+            ok=ok,
+            verdict=verdict,
+            tree=self.tree,
+            target=target,
+            recognised=self.found is not None and target is not None and not self.found.strange,
+            same_as=self.found.same if self.found else (),
+            series=self.workspace.sources.series.digest,
+            patches=tuple(_with_upstream(self.workspace, patch, target) for patch in patches),
+            checks=checks,
+            problems=tuple(problems),
+            written=tuple(sorted(written)),
+            made=made,
+            notes=tuple(notes),
+        )
+
+
+def failed_checks(checks: Iterable[CheckReport]) -> list[Problem]:
+    """Return a problem for each check that does not hold."""
+    return [
+        Problem(
+            f"check {check.id} expects {check.expected} matches and finds {check.found}"
+            + (f" ({', '.join(check.at)})" if check.at else ""),
+            patch=check.patch,
+            hint=check.intent,
+        )
+        for check in checks
+        if not check.ok
+    ]
+
+
+def make_manifest(workspace: Workspace, target: str, applied: Iterable[str]) -> bytes | None:
+    """Return the record for a tree in which the patches ``applied`` are; None when there are none."""
+    names = set(applied)
+    locked = workspace.sources.lock.targets[target]
+    patches: list[AppliedPatch] = []
+    for name, lock in locked.patches.items():
+        if name in names and lock.variant is not None:
+            digest = workspace.sources.series.patch(name).digest
+            patches.append(AppliedPatch(name, digest, lock.variant, lock.files))
+    if not patches:
+        return None
+    commit = workspace.named(target).commit
+    series = workspace.sources.series.digest
+    return print_manifest(Manifest(MANIFEST_SCHEMA, __version__, target, commit, series, tuple(patches)))
+
+
+def read_manifest(tree: SourceTree) -> Manifest | None:
+    """Return the record that patchkit left in ``tree``, or None. Raises TreeError when it is malformed."""
+    content = tree.read(tree.manifest_path)
+    return None if content is None else parse_manifest(content, f"{tree.label}: {tree.manifest_path}")
+
+
+def applied_after(patches: Iterable[PatchReport]) -> set[str]:
+    """Return the patches that are in the tree once the planned actions are done."""
+    return {
+        patch.name
+        for patch in patches
+        if patch.action == "apply" or (patch.action == "none" and patch.state == State.APPLIED.value)
+    }
+
+
+def _with_upstream(workspace: Workspace, patch: PatchReport, target: str | None) -> PatchReport:
+    """Add what upstream has of the patch on this target, and why a patch is not needed there."""
+    if target is None:
+        return patch
+    document = workspace.sources.series.patch(patch.name).document
+    known = workspace.named(target)
+    groups = {group: text for has in document.upstream if has.target == target for group, text in has.groups.items()}
+    reason = patch.reason
+    if patch.state == State.NOT_NEEDED.value:
+        reason = why_not_needed(document.not_needed, known) or ""
+    return PatchReport(
+        patch.name, patch.state, patch.action, patch.variant, reason, patch.files, groups or patch.upstream
+    )

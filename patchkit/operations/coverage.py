@@ -1,0 +1,47 @@
+"""Which variant of a patch is for which target, and which hunks it must have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from patchkit.core.series import Applicability, HunkSpec, NotNeeded, PatchDocument, VariantSpec
+from patchkit.core.upstream import Target, in_range
+
+
+def applies(what: Applicability, target: Target) -> bool:
+    """Tell whether a hunk or check is for ``target``."""
+    if what.only_on:
+        return target.release is None and target.name in what.only_on
+    if target.release is None and target.name in what.not_on:
+        return False
+    return in_range(target.as_of, what.releases)
+
+
+def variants_for(document: PatchDocument, target: Target) -> list[VariantSpec]:
+    """Return the variants that claim ``target``: one, if the ranges are in order.
+
+    A variant that names the target wins over those whose range holds it.
+    """
+    named = [variant for variant in document.variants if target.name in variant.targets]
+    if named:
+        return named
+    return [variant for variant in document.variants if variant.releases and in_range(target.as_of, variant.releases)]
+
+
+def why_not_needed(not_needed: Iterable[NotNeeded], target: Target) -> str | None:
+    """Return why ``target`` does not need the patch, or None when it does."""
+    for entry in not_needed:
+        if target.name in entry.targets or (entry.releases and in_range(target.as_of, entry.releases)):
+            return entry.reason
+    return None
+
+
+def expected_hunks(document: PatchDocument, target: Target) -> list[HunkSpec]:
+    """Return the hunks that the variant for ``target`` must have, no more and no less."""
+    taken: set[str] = set()
+    kept: set[str] = set()
+    for has in document.upstream:
+        if has.target == target.name:
+            taken.update(has.groups)
+            kept.update(has.keep)
+    return [hunk for hunk in document.hunks if applies(hunk, target) and (hunk.group not in taken or hunk.id in kept)]

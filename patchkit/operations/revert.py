@@ -1,0 +1,53 @@
+"""revert: take patches out of a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from patchkit.core.report import Report
+from patchkit.operations.answer import Answer, applied_after, make_manifest
+from patchkit.operations.plan import assess, plan_backward, survey
+from patchkit.operations.sources import Workspace
+from patchkit.operations.undo import undo_interrupted
+from patchkit.progress import Reporter, silent
+from patchkit.trees.interface import WritableTree
+
+
+def revert_in(
+    workspace: Workspace,
+    tree: WritableTree,
+    *,
+    asked: str | None = None,
+    patches: Sequence[str] = (),
+    dry_run: bool = False,
+    reporter: Reporter = silent,
+) -> Report:
+    """Take ``patches`` (none: all) and what depends on them out of ``tree``; every file gets its old bytes back.
+
+    The old bytes are computed from the patched ones and compared with the lock, so no copy is kept anywhere.
+    """
+    notes = undo_interrupted(tree, dry_run=dry_run, reporter=reporter)
+    sources = workspace.sources
+    selected = sources.series.with_dependents(patches)
+    found = survey(sources, tree, asked)
+    answer = Answer("revert", workspace, tree.label, found)
+    if found.target is None or found.problems:
+        return answer.report("refused", ok=False, problems=found.problems, notes=notes)
+    plan = plan_backward(sources, found, found.target, selected)
+    if plan.problems:
+        states = assess(sources, found, found.target)
+        return answer.report("refused", ok=False, patches=states, problems=plan.problems, notes=notes)
+    edits = plan.edits
+    has_record = tree.read(tree.manifest_path) is not None
+    if edits or has_record:
+        record = make_manifest(workspace, found.target, applied_after(plan.patches))
+        if has_record or record is not None:
+            edits[tree.manifest_path] = record
+    if not plan.steps and edits.get(tree.manifest_path) is not None:
+        edits = {}
+    if not edits:
+        return answer.report("nothing-to-revert", ok=True, patches=plan.patches, notes=notes)
+    if dry_run:
+        return answer.report("would-revert", ok=True, patches=plan.patches, written=edits, notes=notes)
+    tree.write(edits, operation="revert")
+    return answer.report("reverted", ok=True, patches=plan.patches, written=edits, notes=notes)

@@ -1,0 +1,118 @@
+"""Loading our side, and reading upstream's side from the package index or a git repository."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import msgspec
+
+from patchkit.core.upstream import Target, VersionsDocument, find_target, in_range, targets
+from patchkit.errors import RevisionNotFoundError, UsageError
+from patchkit.operations.locked import Sources
+from patchkit.progress import Reporter, silent
+from patchkit.store.cache import default_cache
+from patchkit.store.location import default_patches, versions_file
+from patchkit.store.lock import load_lock
+from patchkit.store.series import load_series
+from patchkit.store.versions import load_versions
+
+
+class Workspace(msgspec.Struct, frozen=True):
+    """Everything on our side: series, lock, and what is known of upstream."""
+
+    sources: Sources
+    versions: VersionsDocument
+    targets: tuple[Target, ...]
+
+    def target(self, asked: str) -> Target:
+        """Return the target called ``asked``. Raises UsageError when it is unknown or not in the lock."""
+        target = find_target(self.targets, asked)
+        if target.name not in self.sources.lock.targets:
+            raise UsageError(
+                f"{target.title} is known, but the series was not made for it",
+                hint="run `patchkit regenerate` in the folder of the series",
+            )
+        return target
+
+    def named(self, name: str) -> Target:
+        """Return the target with exactly this name."""
+        return next(target for target in self.targets if target.name == name)
+
+
+def load_workspace(patches: Path | None = None) -> Workspace:
+    """Load the series in ``patches`` (None: the built-in one) with its lock and versions. Raises SourceError."""
+    folder = patches or default_patches()
+    series = load_series(folder)
+    versions = load_versions(versions_file(folder))
+    return Workspace(Sources(series, load_lock(series)), versions, targets(versions.megatron))
+
+
+def fetch_release(
+    versions: VersionsDocument,
+    target: Target,
+    *,
+    cache: Path | None = None,
+    python: str | None = None,
+    exact_platform: bool = False,
+    reporter: Reporter = silent,
+) -> Path:
+    """Return the wheel of a release, from the cache or the package index that pip is configured for.
+
+    Raises UsageError for a target that is no release, and the errors of ``patchkit.trees.index.fetch_wheel``.
+    """
+    from patchkit.trees.index import fetch_wheel  # noqa: PLC0415 - only fetching needs it
+
+    if target.release is None:
+        raise UsageError(f"{target.title} is no release on the package index", hint="use --git REPO")
+    wanted = python or f"{sys.version_info.major}.{sys.version_info.minor}"
+    if exact_platform and not in_range(wanted, target.release.python):
+        raise UsageError(
+            f"{target.title} needs Python {target.release.python}, the wheel would be for {wanted}",
+            hint="name the Python that will install it with --python X.Y",
+        )
+    return fetch_wheel(
+        versions.megatron.distribution,
+        target.release.version,
+        target.release.files,
+        cache=cache or default_cache(),
+        python=python,
+        exact_platform=exact_platform,
+        reporter=reporter,
+    )
+
+
+def cached_release(target: Target, *, cache: Path | None = None) -> Path | None:
+    """Return a wheel of a release that is in the cache already, or None."""
+    from patchkit.trees.index import cached_wheel  # noqa: PLC0415 - only fetching needs it
+
+    return cached_wheel(target.release.files, cache or default_cache()) if target.release else None
+
+
+def find_revision(workspace: Workspace, repository: Path, megatron: str) -> tuple[str, str | None]:
+    """Return the git revision that ``--megatron`` means in a clone, and the target it must then be.
+
+    A release is looked for by its recorded tag and by the usual spellings; a branch or commit by its name. A revision
+    that upstream_versions.yaml does not know is left to be recognised by its files: the target is then None.
+    """
+    from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
+
+    try:
+        target = workspace.target(megatron)
+    except UsageError:
+        GitTree(repository, megatron)
+        return megatron, None
+    spellings = [megatron, target.tag, f"core_v{target.name}", f"origin/{target.name}", target.commit]
+    for spelling in spellings:
+        if spelling is None:
+            continue
+        try:
+            GitTree(repository, spelling)
+        except RevisionNotFoundError:
+            continue
+        return spelling, target.name
+    where = "has no public tag" if target.release and target.tag is None else "is not in this clone"
+    raise RevisionNotFoundError(
+        f"{repository}: {target.title} {where}",
+        hint="fetch its tag, name a commit with --megatron, or leave --git out to take it from the package index",
+    )
