@@ -1,0 +1,121 @@
+"""A machine on which Megatron trains without CUDA: what is missing is replaced before its import.
+
+Every replacement is either a no-op on a CPU (streams, pinning, compilation) or sends to the CPU
+what Megatron wants on the current device. Nothing of Megatron itself is touched, except one fallback
+of 0.12 that refuses to quantize an empty list.
+"""
+
+import importlib
+import shutil
+import sys
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+HERE = Path(__file__).parent
+
+# Optional accelerators: with them absent, every machine takes the same plain PyTorch path.
+ABSENT = ("transformer_engine", "transformer_engine_torch", "apex", "amp_C", "flash_attn", "flashinfer")
+
+
+def put_packages(folder: Path, tree: Path) -> None:
+    """Make ``tree`` and our stand-ins, written below ``folder``, the first places of imports."""
+    for name in ("torch_memory_saver", "triton"):
+        package = folder / name
+        package.mkdir(parents=True)
+        source = {"torch_memory_saver": "stand_in_tms.py", "triton": "stand_in_triton.py"}[name]
+        shutil.copyfile(HERE / source, package / "__init__.py")
+    sys.path[:0] = [str(folder), str(tree)]
+    for name in ABSENT:
+        sys.modules[name] = None  # type: ignore[assignment]
+    if not hasattr(typing, "override"):
+        # Some releases take it from Python 3.12 on; nothing else that runs here needs that version.
+        vars(typing)["override"] = lambda function: function
+
+
+def pretend_cuda() -> None:
+    """Replace what Megatron takes from torch on a machine with a GPU."""
+    torch = importlib.import_module("torch")
+    torch.set_num_threads(1)
+    _skip_compilation(torch)
+    nothing: Callable[..., None] = lambda *_args, **_options: None  # noqa: E731
+    stream = SimpleNamespace(wait_stream=nothing, wait_event=nothing, synchronize=nothing)
+    torch.cuda.current_device = lambda: torch.device("cpu")
+    torch.cuda.current_stream = lambda *_args: stream
+    torch.cuda.synchronize = nothing
+    torch.cuda.empty_cache = nothing
+    torch.Tensor.cuda = lambda tensor, *_args, **_options: tensor
+    # A copy, because offloading frees the original; `.cpu()` of a CPU tensor is that tensor.
+    torch.Tensor.pin_memory = lambda tensor, *_args: tensor.clone()
+    plain_type = torch.Tensor.type
+
+    def type_name(tensor: Any, *args: Any, **options: Any) -> Any:
+        """The mixed-precision optimizer takes parameters by names such as torch.cuda.FloatTensor."""
+        answer = plain_type(tensor, *args, **options)
+        if isinstance(answer, str) and not answer.startswith("torch.cuda."):
+            return answer.replace("torch.", "torch.cuda.", 1)
+        return answer
+
+    torch.Tensor.type = type_name
+
+
+def cuda_means_cpu() -> Any:
+    """A mode under which ``device="cuda"`` makes tensors on the CPU."""
+    overrides = importlib.import_module("torch.overrides")
+
+    def dispatch(
+        _mode: Any,
+        function: Callable[..., Any],
+        _types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        options = dict(kwargs or {})
+        if str(options.get("device")).startswith("cuda"):
+            options["device"] = "cpu"
+        return function(*args, **options)
+
+    return type("CudaMeansCpu", (overrides.TorchFunctionMode,), {"__torch_function__": dispatch})()
+
+
+def _skip_compilation(torch: Any) -> None:
+    """Compiled and plain functions give the same types; loading the compiler takes seconds."""
+
+    def unchanged(function: Any = None, *_args: Any, **_options: Any) -> Any:
+        return function if function is not None else unchanged
+
+    compiler: Any = ModuleType("torch._dynamo")
+    compiler.__path__ = []
+    compiler.disable = unchanged
+    compiler.allow_in_graph = unchanged
+    compiler.graph_break = lambda *_args, **_options: None
+    compiler.mark_static_address = lambda *_args, **_options: None
+    compiler.is_compiling = lambda: False
+    compiler.trace_rules = SimpleNamespace(clear_lru_cache=lambda: None)
+    sys.modules["torch._dynamo"] = compiler
+    torch._dynamo = compiler
+    torch.compile = unchanged
+
+
+def start_one_rank() -> None:
+    """A process group of this process alone, and Megatron's groups in it."""
+    distributed = importlib.import_module("torch.distributed")
+    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    importlib.import_module("megatron.core.parallel_state").initialize_model_parallel()
+    # The inference tracker has a fork that does nothing; the other one keeps CUDA generators.
+    random = importlib.import_module("megatron.core.tensor_parallel.random")
+    random.initialize_rng_tracker(inference_rng_tracker=True)
+    _allow_nothing_to_quantize()
+
+
+def _allow_nothing_to_quantize() -> None:
+    """0.12's distributed optimizer calls this with empty lists, and the fallback raises even so."""
+    fp8_utils: Any = importlib.import_module("megatron.core.fp8_utils")
+    quantize = fp8_utils._quantize_param_shard_impl
+
+    def quantize_if_any(model_params: Sequence[Any], *args: Any, **options: Any) -> Any:
+        return quantize(model_params, *args, **options) if model_params else None
+
+    fp8_utils._quantize_param_shard_impl = quantize_if_any
