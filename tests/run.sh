@@ -1,0 +1,18 @@
+#!/bin/sh
+# Sets up an environment of its own in .venv-test and runs every check: style, types, the series, the tests.
+# Any arguments go to pytest (and then only pytest runs).
+set -eu
+cd "$(dirname "$0")/.."
+python=${PYTHON:-python3}
+[ -x .venv-test/bin/python ] || "$python" -m venv .venv-test
+bin=.venv-test/bin
+$bin/python -m pip install --quiet --disable-pip-version-check -e '.[test]' -r tests/requirements-behaviour.txt
+if [ $# -gt 0 ]; then
+    exec $bin/python -m pytest "$@"
+fi
+$bin/ruff check .
+$bin/ruff format --check .
+$bin/mypy
+$bin/patchkit lint
+$bin/patchkit regenerate --check
+$bin/python -m pytest
