@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import sys
 import traceback
 
 import click
 
 from patchkit import __version__
 from patchkit.cli.exit_codes import ExitCode, exit_code
-from patchkit.cli.output import print_error
+from patchkit.cli.output import print_error, print_json_error
 from patchkit.errors import PatchkitError
 
 _COMMANDS = ("apply", "lint", "regenerate", "revert", "status", "upstream", "verify")
@@ -57,13 +56,11 @@ def run(arguments: list[str]) -> int:  # noqa: PLR0911 - a table: one outcome, o
         return stop.exit_code
     except click.ClickException as error:
         error.show()
+        if as_json:
+            print_json_error(error.format_message(), None, command)
         return int(ExitCode.USAGE)
     except KeyboardInterrupt:
         return int(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        # The reader went away (`| head`); what it read was right.
-        sys.stderr.close()
-        return int(ExitCode.DONE)
     except Exception:
         traceback.print_exc()
         click.echo("this is a bug in patchkit; please report it with the lines above", err=True)

@@ -34,17 +34,21 @@ def print_error(error: PatchkitError, command: str, *, as_json: bool) -> None:
     """Print the exception that ended a command: on stderr, and as JSON on stdout when JSON was asked for."""
     print_problem(Problem(error.message, hint=error.hint))
     if as_json:
-        problem = {"message": error.message, "hint": error.hint}
-        print_json(
-            {
-                "schema": REPORT_SCHEMA,
-                "tool": __version__,
-                "command": command,
-                "ok": False,
-                "verdict": "error",
-                "problems": [problem],
-            }
-        )
+        print_json_error(error.message, error.hint, command)
+
+
+def print_json_error(message: str, hint: str | None, command: str) -> None:
+    """Print on stdout, as JSON, that a command ended without a report."""
+    print_json(
+        {
+            "schema": REPORT_SCHEMA,
+            "tool": __version__,
+            "command": command,
+            "ok": False,
+            "verdict": "error",
+            "problems": [{"message": message, "hint": hint}],
+        }
+    )
 
 
 class StderrReporter:

@@ -27,7 +27,8 @@ def report_lines(report: Report) -> list[str]:
         lines.extend(_file_line(file, patch) for file in patch.files)
     if report.checks:
         held = sum(check.ok for check in report.checks)
-        lines.append(f"  checks: {held} of {len(report.checks)} hold")
+        run = len(report.checks)
+        lines.append(f"  checks: {run} run, {'all' if held == run else held} hold")
     lines.extend(f"  note: {note}" for note in report.notes)
     lines.append(_verdict(report))
     return lines
@@ -67,8 +68,14 @@ def _verdict(report: Report) -> str:
     text = report.verdict.replace("-", " ")
     colour = "green" if report.ok else "red"
     made = f": {report.made}" if report.made else ""
-    count = f" ({_counted(len(report.written), 'file')})" if report.written else ""
+    count = f" ({_written(report)})" if report.written else ""
     return click.style(text, fg=colour, bold=True) + count + made
+
+
+def _written(report: Report) -> str:
+    patched = {file.path for patch in report.patches if patch.action != "none" for file in patch.files}
+    files = _counted(len(patched.intersection(report.written)), "file")
+    return files if patched.issuperset(report.written) else f"{files} and the record"
 
 
 def _counted(count: int, what: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 
@@ -128,7 +128,8 @@ def _read_as(
         for patch, file in files:
             found = states[patch.name] = hunk_states(file, text, patch.scopes)
             odd += [(patch.name, hunk, expected) for hunk in file.hunks if found[hunk.id] is not expected]
-            rest = replace(file, hunks=tuple(hunk for hunk in file.hunks if found[hunk.id] is expected))
+            hunks = tuple(hunk for hunk in file.hunks if found[hunk.id] is expected)
+            rest = FilePatch(file.old_path, file.new_path, hunks)
             moved = place_file(rest.reversed() if expected is State.APPLIED else rest, text, patch.scopes)
             text = (moved.content if isinstance(moved, FilePlaced) else None) or text
 

@@ -6,6 +6,7 @@ the state of each patch, and compute the bytes that would result.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import msgspec
@@ -24,7 +25,7 @@ from patchkit.core.state import (
     recognise,
     touched_paths,
 )
-from patchkit.errors import StoreError
+from patchkit.errors import StoreError, TreeBusyError
 from patchkit.operations.explain import modified_hunks, neighbour, patch_problems, stacked, variant_of
 from patchkit.operations.locked import Sources
 from patchkit.store.series import SeriesPatch
@@ -95,7 +96,10 @@ def survey(sources: Sources, tree: SourceTree, asked: str | None) -> Survey:
         return Survey(contents, blobs, asked, strange=strange, problems=problems)
     match found:
         case Recognised(target, same):
-            return Survey(contents, blobs, target, same)
+            alike = (*same, target)
+            named = _version_told(tree)
+            chosen = named if named in alike else target
+            return Survey(contents, blobs, chosen, tuple(name for name in alike if name != chosen))
         case Ambiguous(names):
             problem = Problem(f"the tree could be any of {', '.join(names)}", hint="say which one with --megatron")
             return Survey(contents, blobs, None, problems=(problem,))
@@ -114,6 +118,25 @@ def survey(sources: Sources, tree: SourceTree, asked: str | None) -> Survey:
                 hint="supported: " + ", ".join(lock.targets),
             )
             return Survey(contents, blobs, None, strange=strange, problems=(problem,))
+
+
+_NUMBER = re.compile(rb"^(MAJOR|MINOR|PATCH)\s*=\s*(\d+)", re.MULTILINE)
+
+
+def _version_told(tree: SourceTree) -> str:
+    """Return the version that a tree gives itself, to choose among releases whose files are the same.
+
+    Nothing else rests on it: tags 0.17.0 and 0.19.0 upstream carry another release's number.
+    """
+    numbers = dict(_NUMBER.findall(tree.read("megatron/core/package_info.py") or b""))
+    return ".".join(numbers.get(name, b"").decode() for name in (b"MAJOR", b"MINOR", b"PATCH"))
+
+
+def refuse_torn_reading(tree: SourceTree, found: Survey) -> None:
+    """Raise TreeBusyError when a surveyed file has changed since: what was found wrong is then another's write."""
+    for path, content in found.contents.items():
+        if tree.read(path) != content:
+            raise TreeBusyError(f"{tree.label}: {path} changed while it was read", hint="run the command again")
 
 
 def assess(sources: Sources, found: Survey, target: str) -> list[PatchReport]:

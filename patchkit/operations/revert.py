@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from patchkit.core.report import Report
 from patchkit.operations.answer import Answer, applied_after, make_manifest
-from patchkit.operations.plan import assess, plan_backward, survey
+from patchkit.operations.plan import assess, plan_backward, refuse_torn_reading, survey
 from patchkit.operations.sources import Workspace
 from patchkit.operations.undo import undo_interrupted
 from patchkit.progress import Reporter, silent
@@ -32,9 +32,11 @@ def revert_in(
     found = survey(sources, tree, asked)
     answer = Answer("revert", workspace, tree.label, found)
     if found.target is None or found.problems:
+        refuse_torn_reading(tree, found)
         return answer.report("refused", ok=False, problems=found.problems, notes=notes)
     plan = plan_backward(sources, found, found.target, selected)
     if plan.problems:
+        refuse_torn_reading(tree, found)
         states = assess(sources, found, found.target)
         return answer.report("refused", ok=False, patches=states, problems=plan.problems, notes=notes)
     edits = plan.edits

@@ -10,7 +10,7 @@ from patchkit.core.state import State
 from patchkit.operations.answer import Answer, failed_checks, read_manifest
 from patchkit.operations.checks import run_checks
 from patchkit.operations.explain import patch_problems
-from patchkit.operations.plan import Survey, assess, survey
+from patchkit.operations.plan import Survey, assess, refuse_torn_reading, survey
 from patchkit.operations.sources import Workspace
 from patchkit.operations.undo import interrupted_problem
 from patchkit.trees.interface import SourceTree, WritableTree
@@ -29,6 +29,8 @@ def status(workspace: Workspace, tree: SourceTree, *, asked: str | None = None) 
     for patch in patches if not found.problems else ():
         problems.extend(_in_doubt(workspace, found, found.target, patch))
     verdict = UNKNOWN_RELEASE if found.problems else _overall(patches)
+    if problems:
+        refuse_torn_reading(tree, found)
     notes = _manifest_notes(workspace, read_manifest(tree), patches)
     return answer.report(verdict, ok=not problems, patches=patches, problems=problems, notes=notes)
 
@@ -40,7 +42,7 @@ def verify(workspace: Workspace, tree: SourceTree, *, asked: str | None = None, 
     answer = Answer("verify", workspace, tree.label, found)
     problems = [*_interrupted(tree), *found.problems]
     if found.target is None or found.problems:
-        return answer.report("refused", ok=False, problems=problems)
+        return answer.report("not-verified", ok=False, problems=problems)
     names = {patch.name for patch in selected}
     states = [patch for patch in assess(workspace.sources, found, found.target) if patch.name in names]
     for patch in states:
@@ -61,8 +63,10 @@ def verify(workspace: Workspace, tree: SourceTree, *, asked: str | None = None, 
     ready = [patch for patch in selected if patch.name in applied]
     checks = run_checks(ready, workspace.named(found.target), tree, {})
     problems.extend(failed_checks(checks))
+    if problems:
+        refuse_torn_reading(tree, found)
     return answer.report(
-        "refused" if problems else "verified",
+        "not-verified" if problems else "verified",
         ok=not problems,
         patches=states,
         checks=checks,

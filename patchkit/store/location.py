@@ -14,6 +14,12 @@ def default_patches() -> Path:
     return _data_root() / "patches" / "megatron"
 
 
+def edited_patches() -> Path:
+    """Return the series that somebody who edits one means: that of the current directory if it has one."""
+    here = Path("patches") / "megatron"
+    return here if (here / "series.yaml").is_file() else default_patches()
+
+
 def versions_file(patches: Path) -> Path:
     """Return the upstream_versions.yaml that goes with a series.
 

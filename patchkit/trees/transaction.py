@@ -71,12 +71,14 @@ def interrupted(root: Path, state_dir: Path) -> Interrupted | None:
 def undo_interrupted(root: Path, state_dir: Path) -> Interrupted | None:
     """Put back what files held before a write that was cut short; return what it was, or None when there is none.
 
-    Raises InterruptedWriteError, with nothing changed, when a file holds neither its old nor its new content.
+    What a write left that was cut short before it changed anything is removed too. Raises InterruptedWriteError, with
+    nothing changed, when a file holds neither its old nor its new content.
     """
-    if not journals.exists(state_dir):
+    if journals.is_clean(state_dir):
         return None
     with _failing_clearly(root), exclusive(state_dir, str(root)):
         if not journals.exists(state_dir):
+            journals.sweep(state_dir)
             return None
         journal = journals.load(state_dir)
         progress = _progress(root, journal)

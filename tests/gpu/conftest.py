@@ -17,7 +17,7 @@ from typing import Any, TextIO
 import pytest
 from packaging.version import Version
 
-from patchkit.operations.apply import apply_to
+from patchkit.operations.make import apply_to
 from patchkit.operations.sources import fetch_release, load_workspace
 from patchkit.trees.archive import WheelTree, unpack
 

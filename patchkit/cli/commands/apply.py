@@ -22,7 +22,8 @@ from patchkit.cli.options import (
 from patchkit.cli.output import StderrReporter
 from patchkit.core.report import Report
 from patchkit.errors import UsageError
-from patchkit.operations import apply as operation
+from patchkit.operations import make
+from patchkit.operations.apply import apply_in
 from patchkit.operations.sources import Workspace, fetch_release, find_revision, load_workspace
 
 
@@ -56,7 +57,8 @@ def command(
     """Apply the series to a Megatron release.
 
     Without a place (--to, --in, --installed, --wheel, --branch) the current directory is patched if it holds
-    megatron/core; otherwise a new folder is made from the package index, or from the clone given with --git.
+    megatron/core; otherwise a new folder is made of the release that --megatron names, from the package index or from
+    the clone given with --git.
     """
     source_wheel = folder if folder is not None and folder.suffix == ".whl" else None
     places = {
@@ -88,7 +90,7 @@ def command(
     in_place = bool(chosen) and chosen[0] in ("--in", "--installed")
     if in_place or (not chosen and holds_megatron(Path())):
         tree = writable_tree(folder, installed=installed, megatron=megatron)
-        report = operation.apply_in(workspace, tree, asked=asked, patches=names, dry_run=dry_run, reporter=reporter)
+        report = apply_in(workspace, tree, asked=asked, patches=names, dry_run=dry_run, reporter=reporter)
         return finish(report, style)
     if asked is None and source_wheel is None:
         raise UsageError(
@@ -107,10 +109,10 @@ def command(
             reporter=reporter,
         )
     if wheel_folder is not None:
-        report = operation.apply_wheel(workspace, wheel, wheel_folder, asked=asked, patches=names, dry_run=dry_run)
+        report = make.apply_wheel(workspace, wheel, wheel_folder, asked=asked, patches=names, dry_run=dry_run)
     else:
         place = destination or Path(f"megatron_core-{asked}-patched")
-        report = operation.apply_to(workspace, wheel, place, asked=asked, patches=names, dry_run=dry_run)
+        report = make.apply_to(workspace, wheel, place, asked=asked, patches=names, dry_run=dry_run)
     return finish(report, style)
 
 
@@ -128,8 +130,6 @@ def _from_git(
         raise UsageError("which revision?", hint="name it with --megatron, such as v0.19.0, main or a commit")
     revision, asked = find_revision(workspace, repository, megatron)
     if branch is not None:
-        return operation.apply_branch(
-            workspace, repository, revision, branch, asked=asked, patches=names, dry_run=dry_run
-        )
+        return make.apply_branch(workspace, repository, revision, branch, asked=asked, patches=names, dry_run=dry_run)
     place = destination or Path(f"megatron-{megatron.replace('/', '-')}-patched")
-    return operation.apply_export(workspace, repository, revision, place, asked=asked, patches=names, dry_run=dry_run)
+    return make.apply_export(workspace, repository, revision, place, asked=asked, patches=names, dry_run=dry_run)

@@ -10,7 +10,7 @@ from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, format_option, patches_option
 from patchkit.cli.output import StderrReporter, print_json
 from patchkit.operations.lint import lint
-from patchkit.store.location import default_patches
+from patchkit.store.location import edited_patches
 
 
 @click.command("lint")
@@ -20,7 +20,7 @@ from patchkit.store.location import default_patches
 @format_option
 def command(*, patches: Path | None, repository: Path | None, offline: bool, style: str) -> int:
     """Check the sources of a series: schema, headers, ids, ranges, and that every hunk has its place."""
-    folder = patches or default_patches()
+    folder = patches or edited_patches()
     reporter = StderrReporter(verbose=style == "text")
     result = lint(folder, repository=repository, offline=offline, reporter=reporter)
     if style == "json":
@@ -31,5 +31,5 @@ def command(*, patches: Path | None, repository: Path | None, offline: bool, sty
         placed = f"hunks placed on {len(result.placed)} targets"
         skipped = f", not on {', '.join(result.not_placed)} (no source at hand)" if result.not_placed else ""
         if not result.findings:
-            click.echo(f"nothing wrong; {placed}{skipped}")
+            click.echo(f"{folder}: nothing wrong; {placed}{skipped}")
     return int(ExitCode.NO if result.findings else ExitCode.DONE)

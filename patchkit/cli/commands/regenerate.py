@@ -11,7 +11,7 @@ from patchkit.cli.options import FOLDER, format_option, patches_option
 from patchkit.cli.output import StderrReporter, print_json, print_problem
 from patchkit.core.report import Problem
 from patchkit.operations.regenerate import regenerate
-from patchkit.store.location import default_patches
+from patchkit.store.location import edited_patches
 
 
 @click.command("regenerate")
@@ -22,7 +22,8 @@ from patchkit.store.location import default_patches
 def command(*, patches: Path | None, repository: Path | None, check: bool, style: str) -> int:
     """Make lock.yaml and generated/*.patch from the sources of a series."""
     reporter = StderrReporter(verbose=style == "text")
-    result = regenerate(patches or default_patches(), repository=repository, check=check, reporter=reporter)
+    folder = patches or edited_patches()
+    result = regenerate(folder, repository=repository, check=check, reporter=reporter)
     if style == "json":
         print_json(result)
     else:
@@ -34,5 +35,5 @@ def command(*, patches: Path | None, repository: Path | None, check: bool, style
         for problem in result.problems:
             print_problem(Problem(problem))
         if result.ok and not result.written and not result.removed:
-            click.echo("everything is up to date")
+            click.echo(f"{folder}: everything is up to date")
     return int(ExitCode.DONE if result.ok else ExitCode.NO)

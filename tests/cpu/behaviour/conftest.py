@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from releases import prepared_trees
 
-from patchkit.operations.apply import apply_to
+from patchkit.operations.make import apply_to
 from patchkit.operations.sources import Workspace, fetch_release, load_workspace
 from patchkit.trees.archive import WheelTree, unpack
 

@@ -1,0 +1,198 @@
+"""Making a patched release somewhere new: a folder, a wheel, a git branch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from patchkit.core.report import Report
+from patchkit.core.series import PatchDocument
+from patchkit.core.upstream import Target
+from patchkit.errors import TreeError
+from patchkit.operations.answer import make_manifest
+from patchkit.operations.apply import Ready, prepare
+from patchkit.operations.sources import Workspace
+from patchkit.trees.interface import SourceTree
+
+
+def apply_to(
+    workspace: Workspace,
+    wheel: Path,
+    destination: Path,
+    *,
+    asked: str | None,
+    patches: Sequence[str] = (),
+    dry_run: bool = False,
+) -> Report:
+    """Unpack a release's wheel into the new folder ``destination``, patched."""
+    from patchkit.trees.archive import WheelTree, unpack  # noqa: PLC0415 - zipfile only where a wheel is read
+
+    tree = WheelTree(wheel)
+    return _make_folder(
+        workspace,
+        tree,
+        destination,
+        lambda ready: unpack(tree, destination, ready.edits),
+        asked=asked,
+        patches=patches,
+        dry_run=dry_run,
+    )
+
+
+def apply_export(
+    workspace: Workspace,
+    repository: Path,
+    revision: str,
+    destination: Path,
+    *,
+    asked: str | None,
+    patches: Sequence[str] = (),
+    dry_run: bool = False,
+) -> Report:
+    """Write a git revision into the new folder ``destination``, patched."""
+    from patchkit.trees.git import GitTree, export  # noqa: PLC0415 - git only where it is asked for
+
+    tree = GitTree(repository, revision)
+    report = _make_folder(
+        workspace,
+        tree,
+        destination,
+        lambda ready: export(tree, destination, ready.edits),
+        asked=asked,
+        patches=patches,
+        dry_run=dry_run,
+    )
+    return _with_recorded_commit(workspace, report, tree.commit)
+
+
+def apply_wheel(
+    workspace: Workspace,
+    wheel: Path,
+    folder: Path,
+    *,
+    asked: str | None,
+    patches: Sequence[str] = (),
+    dry_run: bool = False,
+) -> Report:
+    """Write a patched wheel, its version suffixed with ``+patchkit.<series digest>``, into ``folder``."""
+    from patchkit.trees.archive import WheelTree, rewrite_wheel  # noqa: PLC0415 - zipfile only where a wheel is read
+
+    tree = WheelTree(wheel)
+    ready = prepare(workspace, tree, asked=asked, patches=patches)
+    if isinstance(ready, Report):
+        return ready
+    if not ready.edits:
+        return ready.report(ready.idle_verdict)
+    if dry_run:
+        return ready.report("would-apply", made=str(folder))
+    made = rewrite_wheel(tree, folder, ready.edits, local_version(workspace, patches))
+    return ready.report("applied", made=str(made))
+
+
+def apply_branch(
+    workspace: Workspace,
+    repository: Path,
+    revision: str,
+    branch: str,
+    *,
+    asked: str | None,
+    patches: Sequence[str] = (),
+    dry_run: bool = False,
+) -> Report:
+    """Make ``branch`` at ``revision`` with one commit per patch; nothing is checked out."""
+    from patchkit.trees.git import CommitSpec, GitTree, commit_series  # noqa: PLC0415 - git only where it is asked for
+
+    tree = GitTree(repository, revision)
+    ready = prepare(workspace, tree, asked=asked, patches=patches)
+    if isinstance(ready, Report):
+        return _with_recorded_commit(workspace, ready, tree.commit)
+    if not ready.edits:
+        return ready.report(ready.idle_verdict)
+    if dry_run:
+        return ready.report("would-apply", made=branch)
+    commits: list[CommitSpec] = []
+    applied = {patch.name for patch in ready.plan.patches if patch.state == "applied"}
+    for step in ready.plan.steps:
+        applied.add(step.patch)
+        document = workspace.sources.series.patch(step.patch).document
+        edits = {**step.edits, tree.manifest_path: make_manifest(workspace, ready.target.name, applied)}
+        commits.append(
+            CommitSpec(
+                message=_commit_message(document, ready.target),
+                author_name=document.author,
+                author_email="patchkit@localhost",
+                author_date=f"{document.last_update}T00:00:00+00:00",
+                edits=edits,
+            )
+        )
+    commit_series(repository, tree.commit, branch, commits)
+    return ready.report("applied", made=branch)
+
+
+def _make_folder(
+    workspace: Workspace,
+    tree: SourceTree,
+    destination: Path,
+    make: Callable[[Ready], None],
+    *,
+    asked: str | None,
+    patches: Sequence[str],
+    dry_run: bool,
+) -> Report:
+    """Make a new folder from ``tree``; one in which there is nothing to patch is made all the same."""
+    existing = _existing(workspace, destination, asked, patches)
+    if existing is not None:
+        return existing
+    ready = prepare(workspace, tree, asked=asked, patches=patches)
+    if isinstance(ready, Report):
+        return ready
+    if dry_run:
+        return ready.report("would-apply" if ready.edits else ready.idle_verdict, made=str(destination))
+    make(ready)
+    return ready.report("applied" if ready.edits else ready.idle_verdict, made=str(destination))
+
+
+def _with_recorded_commit(workspace: Workspace, report: Report, commit: str) -> Report:
+    """Replace the advice in a refusal: nobody can restore a file of a git revision, but one can choose another."""
+    target = workspace.named(report.target) if report.target else None
+    if report.ok or target is None or target.commit in (None, commit):
+        return report
+    hint = f"this is commit {commit[:10]}; for {target.title} the series was made for {target.commit}: name that one"
+    return replace(report, problems=tuple(replace(problem, hint=hint) for problem in report.problems))
+
+
+def local_version(workspace: Workspace, patches: Sequence[str]) -> str:
+    """Return the local version suffix of a patched wheel: the same for the same series and selection."""
+    names = [patch.name for patch in workspace.sources.series.with_dependencies(patches)]
+    short = workspace.sources.series.digest.removeprefix("sha256:")[:8]
+    if len(names) == len(workspace.sources.series.patches):
+        return f"patchkit.{short}"
+    return f"patchkit.{short}.{'.'.join(name.replace('-', '.') for name in names)}"
+
+
+def _existing(workspace: Workspace, destination: Path, asked: str | None, patches: Sequence[str]) -> Report | None:
+    """Answer for a destination that is not new: already applied, or an error; None when it may be made."""
+    if not destination.exists() or (destination.is_dir() and not any(destination.iterdir())):
+        return None
+    if (destination / "megatron" / "core").is_dir():
+        from patchkit.trees.directory import open_directory  # noqa: PLC0415 - as the imports above
+
+        tree = open_directory(destination)
+        interrupted = tree.interrupted()
+        ready = prepare(workspace, tree, asked=asked, patches=patches) if interrupted is None else None
+        if isinstance(ready, Ready) and not ready.edits:
+            return ready.report(ready.idle_verdict, made=str(destination))
+    raise TreeError(
+        f"{destination} exists already",
+        hint="--to makes a new folder; use --in to patch a folder that exists",
+    )
+
+
+def _commit_message(document: PatchDocument, target: Target) -> str:
+    return (
+        f"{document.name}: {document.description}\n\n{document.why.strip()}\n\n"
+        f"Origin: {document.origin}\nForwarded: {document.forwarded}\nPatchkit-Patch: {document.name}\n"
+        f"Patchkit-Target: {target.name}\n"
+    )
