@@ -1,0 +1,579 @@
+from __future__ import annotations
+
+import json
+from itertools import combinations
+
+import pytest
+from msgspec.structs import replace
+
+from patchkit import __version__
+from patchkit.core.blobs import blob_id
+from patchkit.core.report import FileReport, HunkReport, PatchReport, Problem, Report
+from patchkit.errors import TreeBusyError, UsageError
+from patchkit.operations.apply import apply_in
+from patchkit.operations.locked import Sources
+from patchkit.operations.plan import survey
+from patchkit.operations.revert import revert_in
+from patchkit.operations.sources import Workspace
+from patchkit.operations.status import status, verify
+from patchkit.trees.memory import MemoryTree
+
+from . import made_up
+from .made_up import PATCHED, PATCHED_CONFIG, RELEASES, TOUCHED, UPSTREAM, path_of
+
+MANIFEST = ".patchkit/manifest.json"
+MAIN_STEPS = (
+    # What a person would write by hand for the branch, whose reload is covered upstream.
+    made_up.BUFFER_MAIN.replace(
+        b"come first.\n        self.grads = [0] * size\n",
+        b"come first.\n        with region():\n            self.grads = [0] * size\n",
+    ).replace(
+        b"after them.\n        self.params = [1] * size\n",
+        b"after them.\n        with region():\n            self.params = [1] * size\n",
+    )
+)
+
+
+def apply(tree: MemoryTree, *patches: str, asked: str | None = None, dry_run: bool = False) -> Report:
+    return apply_in(made_up.workspace(), tree, asked=asked, patches=patches, dry_run=dry_run)
+
+
+def actions(report: Report) -> dict[str, str]:
+    return {patch.name: patch.action for patch in report.patches}
+
+
+def without_record(tree: MemoryTree) -> dict[str, bytes]:
+    return {path: content for path, content in tree.files.items() if path != MANIFEST}
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_a_release_becomes_what_was_written_by_hand(version: str) -> None:
+    tree = made_up.tree(version)
+    report = apply(tree)
+
+    assert (report.ok, report.verdict, report.problems) == (True, "applied", ())
+    assert without_record(tree) == PATCHED[version]
+
+
+def test_a_branch_keeps_what_upstream_has_and_the_report_says_what_that_is() -> None:
+    tree = made_up.tree("main")
+    report = apply(tree)
+
+    assert (report.ok, report.target) == (True, "main")
+    assert tree.files[path_of("buffer")] == MAIN_STEPS
+    assert {patch.name: patch.upstream for patch in report.patches} == {
+        "grads": {"regions": "its own region in reload"},
+        "params": {},
+        "loose": {},
+        "mode": {},
+    }
+
+
+def test_the_report_says_of_each_patch_file_and_hunk_what_was_done() -> None:
+    tree = made_up.tree("2.0")
+    report = apply(tree)
+    blobs = {path: blob_id(content) for path, content in {**UPSTREAM["2.0"], **PATCHED["2.0"]}.items()}
+    buffer, config = path_of("buffer"), path_of("config")
+    lock = made_up.workspace().sources.lock.targets["2.0"]
+    between = {path: lock.patches["grads"].files[path].after for path in (buffer, config)}
+
+    assert report.patches == (
+        PatchReport(
+            "grads",
+            "clean",
+            "apply",
+            "v1.patch",
+            files=(
+                FileReport(
+                    buffer,
+                    "clean",
+                    blob_id(UPSTREAM["2.0"][buffer]),
+                    between[buffer],
+                    blob_id(UPSTREAM["2.0"][buffer]),
+                    (HunkReport("grads-init", "moved", 13, 4), HunkReport("grads-reload", "moved", 22, 4)),
+                ),
+                FileReport(
+                    config,
+                    "clean",
+                    blob_id(UPSTREAM["2.0"][config]),
+                    between[config],
+                    blob_id(UPSTREAM["2.0"][config]),
+                    (HunkReport("grads-config", "exact", 6, 0),),
+                ),
+            ),
+        ),
+        PatchReport(
+            "params",
+            "clean",
+            "apply",
+            "v1.patch",
+            files=(
+                FileReport(
+                    buffer,
+                    "clean",
+                    between[buffer],
+                    blobs[buffer],
+                    blob_id(UPSTREAM["2.0"][buffer]),
+                    (HunkReport("params-init", "moved", 17, 4),),
+                ),
+                FileReport(
+                    path_of("regions"),
+                    "clean",
+                    None,
+                    blobs[path_of("regions")],
+                    None,
+                    (HunkReport("region-names", "exact", 0, 0),),
+                ),
+            ),
+        ),
+        PatchReport(
+            "loose",
+            "clean",
+            "apply",
+            "v1.patch",
+            files=(
+                FileReport(
+                    config,
+                    "clean",
+                    between[config],
+                    blobs[config],
+                    blob_id(UPSTREAM["2.0"][config]),
+                    (HunkReport("loose-config", "exact", 7, 0),),
+                ),
+            ),
+        ),
+        PatchReport(
+            "mode",
+            "clean",
+            "apply",
+            "v2.patch",
+            files=(
+                FileReport(
+                    path_of("mode"),
+                    "clean",
+                    blob_id(UPSTREAM["2.0"][path_of("mode")]),
+                    blobs[path_of("mode")],
+                    blob_id(UPSTREAM["2.0"][path_of("mode")]),
+                    (HunkReport("mode-guard", "exact", 2, 0),),
+                ),
+            ),
+        ),
+    )
+    assert report.written == (MANIFEST, *TOUCHED)
+    assert [(check.id, check.ok, check.expected, check.found) for check in report.checks] == [
+        ("grads-in-region", True, 2, 2),
+        ("flag-is-off", True, 1, 1),
+        ("params-in-region", True, 1, 1),
+        ("no-other-mode", True, 0, 0),
+    ]
+    assert (report.tool, report.command, report.tree) == (__version__, "apply", "memory")
+    assert (report.target, report.recognised, report.same_as) == ("2.0", True, ())
+
+
+def test_the_record_names_target_editions_variants_and_the_blob_ids_of_each_file() -> None:
+    tree = made_up.tree("1.1")
+    apply(tree, "grads")
+    series = made_up.workspace().sources.series
+    upstream, between = UPSTREAM["1.1"], without_record(tree)
+
+    assert json.loads(tree.files[MANIFEST]) == {
+        "schema": 1,
+        "tool": __version__,
+        "target": "1.1",
+        "commit": "11" + "0" * 38,
+        "series": series.digest,
+        "patches": [
+            {
+                "name": "grads",
+                "digest": series.patch("grads").digest,
+                "variant": "v1.patch",
+                "files": {
+                    path: {"before": blob_id(upstream[path]), "after": blob_id(between[path])}
+                    for path in (path_of("buffer"), path_of("config"))
+                },
+            }
+        ],
+    }
+
+
+def test_the_record_is_that_of_all_patches_whether_they_come_at_once_or_one_by_one() -> None:
+    at_once, one_by_one = made_up.tree("2.0"), made_up.tree("2.0")
+    apply(at_once)
+    for name in ("mode", "grads", "loose", "params"):
+        apply(one_by_one, name)
+
+    assert one_by_one.files == at_once.files
+
+
+def test_applying_twice_says_so_and_writes_nothing() -> None:
+    tree = made_up.tree("2.0")
+    apply(tree)
+    before = dict(tree.files)
+    report = apply(tree)
+
+    assert (report.ok, report.verdict, report.written) == (True, "already-applied", ())
+    assert tree.files == before
+
+
+def test_a_tree_patched_by_other_means_is_taken_as_it_is() -> None:
+    tree = made_up.patched_tree("2.0")
+    report = apply(tree)
+
+    assert (report.ok, report.verdict) == (True, "already-applied")
+    assert tree.files == PATCHED["2.0"]
+
+
+def test_releases_with_the_same_files_are_named_together_and_the_one_asked_for_is_recorded() -> None:
+    tree, asked = made_up.tree("1.0"), made_up.tree("1.0")
+
+    assert (apply(tree).target, apply(tree).same_as) == ("1.1", ("1.0",))
+    assert apply(asked, asked="1.0").target == "1.0"
+    assert json.loads(asked.files[MANIFEST])["target"] == "1.0"
+
+
+@pytest.mark.parametrize(("major", "target", "same"), [(1, "1.0.0", ("1.1.0",)), (3, "1.1.0", ("1.0.0",))])
+def test_of_releases_with_the_same_files_the_number_in_the_tree_decides(
+    major: int, target: str, same: tuple[str, ...]
+) -> None:
+    # The number has three parts there.
+    workspace = made_up.workspace()
+    lock = workspace.sources.lock
+    locked = replace(lock, targets={f"{name}.0": lock.targets[name] for name in ("1.0", "1.1")})
+    tree = made_up.tree("1.0", package_info=b"MAJOR = %d\nMINOR = 0\nPATCH = 0\n" % major)
+    found = survey(Sources(workspace.sources.series, locked), tree, None)
+
+    assert (found.target, found.same, found.problems) == (target, same, ())
+
+
+@pytest.mark.parametrize("version", [*RELEASES, "main"])
+def test_a_dry_run_reports_what_the_run_does_and_writes_nothing(version: str) -> None:
+    dry, wet = made_up.tree(version), made_up.tree(version)
+    planned, done = apply(dry, dry_run=True), apply(wet)
+
+    assert (planned.verdict, done.verdict) == ("would-apply", "applied")
+    assert dry.files == UPSTREAM[version]
+    assert (planned.patches, planned.checks, planned.written) == (done.patches, done.checks, done.written)
+
+
+# Which patches.
+
+
+def test_a_named_patch_takes_along_what_it_depends_on_and_nothing_else() -> None:
+    tree = made_up.tree("2.0")
+    report = apply(tree, "params")
+
+    assert actions(report) == {"grads": "apply", "params": "apply", "loose": "none", "mode": "none"}
+    assert without_record(tree) == {
+        **PATCHED["2.0"],
+        path_of("config"): PATCHED_CONFIG.replace(b"    loose = None\n", b""),
+        path_of("mode"): UPSTREAM["2.0"][path_of("mode")],
+    }
+
+
+def test_a_patch_that_depends_on_nothing_goes_in_alone() -> None:
+    tree = made_up.tree("2.0")
+    report = apply(tree, "mode")
+
+    assert actions(report) == {"grads": "none", "params": "none", "loose": "none", "mode": "apply"}
+    assert without_record(tree) == {**UPSTREAM["2.0"], path_of("mode"): made_up.PATCHED_MODE}
+    assert [check.id for check in report.checks] == ["no-other-mode"]
+
+
+def test_a_patch_that_stands_on_one_that_was_not_selected_is_refused_and_both_are_named() -> None:
+    tree = made_up.tree("2.0")
+    report = apply(tree, "loose")
+
+    assert (report.ok, report.verdict) == (False, "refused")
+    assert report.problems == (
+        Problem(
+            "loose is locked on top of grads, which is not applied to this file",
+            path=path_of("config"),
+            patch="loose",
+            hint="select grads as well",
+        ),
+    )
+    assert tree.files == UPSTREAM["2.0"]
+
+
+def test_a_release_that_needs_none_of_the_named_patches_is_no_failure_and_no_write() -> None:
+    tree = made_up.tree("1.1")
+    report = apply(tree, "mode")
+
+    assert (report.ok, report.verdict, report.written) == (True, "not-needed", ())
+    assert {patch.name: (patch.state, patch.reason) for patch in report.patches}["mode"] == (
+        "not-needed",
+        "No module sets a mode.",
+    )
+    assert tree.files == UPSTREAM["1.1"]
+
+
+# Which trees. Every refusal leaves the tree as it was.
+
+
+def refusal(tree: MemoryTree, *patches: str, asked: str | None = None) -> tuple[Problem, ...]:
+    before = dict(tree.files)
+    report = apply(tree, *patches, asked=asked)
+    assert (report.ok, report.verdict, report.written) == (False, "refused", ())
+    assert tree.files == before
+    return report.problems
+
+
+def test_another_release_than_the_one_asked_for_is_named() -> None:
+    assert refusal(made_up.tree("2.0"), asked="1.0") == (
+        Problem(
+            "the tree is 2.0, not 1.0",
+            path=path_of("buffer"),
+            hint="use --megatron 2.0, or leave --megatron out",
+        ),
+    )
+
+
+def test_a_release_that_the_series_does_not_know_is_refused_with_those_it_knows() -> None:
+    tree = made_up.tree("1.0", buffer=b"", config=b"", regions=b"", version=b'VERSION = "0.9"\n')
+
+    assert refusal(tree) == (
+        Problem(
+            "memory is no release that this series knows",
+            path=path_of("buffer"),
+            hint="supported: 1.0, 1.1, 2.0, main",
+        ),
+    )
+
+
+def test_a_release_that_is_a_bit_like_a_known_one_is_refused_with_that_one() -> None:
+    assert refusal(made_up.tree("1.0", buffer=b"", regions=b"")) == (
+        Problem(
+            "memory is no release that this series knows; it resembles main most",
+            path=path_of("buffer"),
+            hint="supported: 1.0, 1.1, 2.0, main",
+        ),
+    )
+
+
+def twins() -> Workspace:
+    """The series with a target more, which has the files of 1.1 and another variant of a patch."""
+    workspace = made_up.workspace()
+    lock = workspace.sources.lock
+    one = lock.targets["1.1"]
+    twin = replace(one, patches={**one.patches, "grads": replace(one.patches["grads"], variant="main.patch")})
+    locked = replace(lock, targets={"1.1": one, "main": twin})
+    return Workspace(Sources(workspace.sources.series, locked), workspace.versions, workspace.targets)
+
+
+def test_a_tree_that_could_be_several_targets_has_to_be_named() -> None:
+    tree = made_up.tree("1.1")
+    report = apply_in(twins(), tree)
+
+    assert (report.ok, report.target, report.recognised) == (False, None, False)
+    assert report.problems == (Problem("the tree could be any of 1.1, main", hint="say which one with --megatron"),)
+    assert tree.files == UPSTREAM["1.1"]
+    assert apply_in(twins(), tree, asked="1.1").verdict == "applied"
+
+
+@pytest.mark.parametrize("name", ["buffer", "config", "mode"])
+def test_a_file_that_somebody_changed_is_named_whichever_it_is(name: str) -> None:
+    tree = made_up.tree("2.0")
+    tree.files[path_of(name)] += b"# mine\n"
+    blob = blob_id(tree.files[path_of(name)])
+
+    assert refusal(tree, asked="2.0") == (
+        Problem(
+            f"the file is neither 2.0's nor a patched one (blob {blob}): "
+            "it was changed outside the hunks of the series",
+            path=path_of(name),
+            hint="restore the file (git checkout, or install the release again)",
+        ),
+    )
+
+
+@pytest.mark.parametrize("name", ["buffer", "config", "mode"])
+def test_a_file_that_is_missing_is_named_whichever_it_is(name: str) -> None:
+    problems = refusal(made_up.tree("2.0", **{name: None}))
+    patches = {"buffer": ("grads", "params"), "config": ("grads", "loose"), "mode": ("mode",)}[name]
+
+    assert problems == tuple(
+        Problem(
+            "the file is missing",
+            path=path_of(name),
+            patch=patch,
+            hint="restore the file (git checkout, or install the release again)",
+        )
+        for patch in patches
+    )
+
+
+def test_a_file_that_is_there_although_the_series_would_create_it_is_named() -> None:
+    tree = made_up.tree("2.0", regions=b"mine = 1\n")
+
+    assert [(problem.path, problem.patch, problem.hunk) for problem in refusal(tree)] == [
+        (path_of("regions"), "params", "region-names")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "patch", "hunk", "detail"),
+    [
+        (
+            b"        with region():\n            self.grads = [0] * size\n\n        # Parameters",
+            b"        with other():\n            self.grads = [0] * size\n\n        # Parameters",
+            "grads",
+            "grads-init",
+            "the text of hunk grads-init is neither the release's nor the patch's",
+        ),
+        (
+            b"        with region():\n            self.grads = [0] * size\n\n        self.params",
+            b"        self.grads = [0] * size\n\n        self.params",
+            "grads",
+            "grads-reload",
+            "hunk grads-init applied, hunk grads-reload not",
+        ),
+        (
+            b"        with region():\n            self.params",
+            b"        with other():\n            self.params",
+            "params",
+            "params-init",
+            "the text of hunk params-init is neither the release's nor the patch's",
+        ),
+    ],
+)
+def test_a_hunk_that_somebody_changed_in_a_patched_file_is_named(
+    old: bytes, new: bytes, patch: str, hunk: str, detail: str
+) -> None:
+    tree = made_up.patched_tree("1.1")
+    assert tree.files[path_of("buffer")].count(old) == 1
+    tree.files[path_of("buffer")] = tree.files[path_of("buffer")].replace(old, new)
+    blob = blob_id(tree.files[path_of("buffer")])
+
+    assert refusal(tree, asked="1.1") == (
+        Problem(
+            f"the file is neither 1.1's nor a patched one (blob {blob}): {detail}",
+            path=path_of("buffer"),
+            hunk=hunk,
+            patch=patch,
+            hint="restore the file (git checkout, or install the release again)",
+        ),
+    )
+
+
+FILES_OF = {
+    "grads": (path_of("buffer"), path_of("config")),
+    "params": (path_of("buffer"), path_of("regions")),
+    "loose": (path_of("config"),),
+    "mode": (path_of("mode"),),
+}
+SPLITS = [split for count in range(len(TOUCHED) + 1) for split in combinations(TOUCHED, count)]
+
+
+@pytest.mark.parametrize("split", SPLITS, ids=lambda split: "+".join(path.split("/")[-1] for path in split) or "none")
+def test_a_tree_in_which_some_files_are_patched_is_refused_unless_each_patch_is_whole(split: tuple[str, ...]) -> None:
+    """Each of the ways in which the files of a release can be patched and not."""
+    mixed = {**UPSTREAM["2.0"], **{path: PATCHED["2.0"][path] for path in split}}
+    tree = MemoryTree(mixed)
+    halves = {
+        (name, path)
+        for name, files in FILES_OF.items()
+        for path in files
+        if path not in split and set(files) & set(split)
+    }
+    if not halves:
+        assert apply(tree).ok
+        assert without_record(tree) == PATCHED["2.0"]
+        return
+
+    problems = refusal(tree)
+    assert {(problem.patch, problem.path) for problem in problems} == halves
+    assert all(problem.message.startswith("half patched: hunk") and problem.hunk for problem in problems)
+
+
+def test_a_half_patched_tree_is_told_with_hunk_and_the_file_that_has_the_patch() -> None:
+    tree = made_up.tree("2.0", config=PATCHED_CONFIG)
+
+    assert refusal(tree, "grads") == (
+        Problem(
+            f"half patched: hunks grads-init, grads-reload not applied here, while {path_of('config')} has the patch",
+            path=path_of("buffer"),
+            hunk="grads-init",
+            patch="grads",
+            hint="restore the files of this patch, then apply",
+        ),
+    )
+
+
+def test_of_patches_that_cannot_go_in_only_the_reason_is_told_and_not_what_follows_from_it() -> None:
+    tree = made_up.tree("2.0", config=b"other = 1\n")
+    report = apply(tree, asked="2.0")
+
+    assert [problem.path for problem in report.problems] == [path_of("config")]
+    assert {patch.name: (patch.state, patch.action) for patch in report.patches} == {
+        "grads": ("modified", "none"),
+        "params": ("clean", "none"),
+        "loose": ("modified", "none"),
+        "mode": ("clean", "none"),
+    }
+
+
+class Moving(MemoryTree):
+    """A tree in which somebody else is at work: a file is another one when it is read again."""
+
+    def read(self, path: str) -> bytes | None:
+        content = super().read(path)
+        if path == path_of("config"):
+            self.files[path] = PATCHED["2.0"][path]
+        return content
+
+
+def test_what_looks_wrong_because_somebody_is_writing_is_busy_and_no_refusal() -> None:
+    half = {**UPSTREAM["2.0"], path_of("buffer"): PATCHED["2.0"][path_of("buffer")]}
+
+    for operation in (apply_in, revert_in, status, verify):
+        with pytest.raises(TreeBusyError) as caught:
+            operation(made_up.workspace(), Moving(half))
+        assert caught.value.message == f"memory: {path_of('config')} changed while it was read"
+
+
+# What is planned has to be right before it is written.
+
+
+def test_a_plan_that_breaks_an_invariant_is_not_written_and_the_place_is_named() -> None:
+    tree = made_up.tree("2.0", other=b'import sys\n\nMODE = "torch"\n')
+
+    assert refusal(tree) == (
+        Problem(
+            f"check no-other-mode expects 0 matches and finds 1 ({path_of('other')}:3)",
+            patch="mode",
+            hint="Something else sets the mode.",
+        ),
+    )
+    # The check belongs to a patch that the others do without.
+    assert apply(tree, "grads").verdict == "applied"
+
+
+def test_a_result_that_is_not_the_locked_one_is_not_written() -> None:
+    workspace = made_up.workspace()
+    lock = workspace.sources.lock
+    one = lock.targets["2.0"]
+    pair = one.patches["mode"].files[path_of("mode")]
+    wrong = replace(one.patches["mode"], files={path_of("mode"): replace(pair, after="0" * 40)})
+    locked = replace(lock, targets={"2.0": replace(one, patches={**one.patches, "mode": wrong})})
+    tree = made_up.tree("2.0")
+    report = apply_in(Workspace(Sources(workspace.sources.series, locked), workspace.versions, workspace.targets), tree)
+
+    assert report.problems == (
+        Problem(
+            f"the result would be blob {blob_id(made_up.PATCHED_MODE)}, the lock says {'0' * 40}",
+            path=path_of("mode"),
+            patch="mode",
+            hint="the installed patchkit is damaged, or its series was edited: run `patchkit regenerate`",
+        ),
+    )
+    assert (report.verdict, tree.files) == ("refused", UPSTREAM["2.0"])
+
+
+def test_an_unknown_patch_is_a_usage_error_with_those_there_are() -> None:
+    with pytest.raises(UsageError) as caught:
+        apply(made_up.tree("2.0"), "nothing")
+
+    assert (caught.value.message, caught.value.hint) == (
+        "the series has no patch 'nothing'",
+        "patches: grads, params, loose, mode",
+    )
