@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from patchkit.core.series import Applicability, HunkSpec, NotNeeded, PatchDocument, VariantSpec
 from patchkit.core.upstream import Target, in_range
+from patchkit.errors import StoreError
+from patchkit.store.series import Series
 
 
 def applies(what: Applicability, target: Target) -> bool:
@@ -45,3 +47,30 @@ def expected_hunks(document: PatchDocument, target: Target) -> list[HunkSpec]:
             taken.update(has.groups)
             kept.update(has.keep)
     return [hunk for hunk in document.hunks if applies(hunk, target) and (hunk.group not in taken or hunk.id in kept)]
+
+
+def bad_ranges(document: PatchDocument) -> Iterator[tuple[str, str]]:
+    """Yield key and text of each version range that is none."""
+    ranges = [
+        *((f"hunks[{at}].releases", hunk.releases) for at, hunk in enumerate(document.hunks)),
+        *((f"checks[{at}].releases", check.releases) for at, check in enumerate(document.checks)),
+        *((f"variants[{at}].releases", variant.releases) for at, variant in enumerate(document.variants)),
+        *((f"not-needed[{at}].releases", entry.releases) for at, entry in enumerate(document.not_needed)),
+    ]
+    yield from ((key, specifier) for key, specifier in ranges if not _is_range(specifier))
+
+
+def _is_range(specifier: str) -> bool:
+    try:
+        in_range("0", specifier)
+    except ValueError:
+        return False
+    return True
+
+
+def refuse_bad_ranges(series: Series) -> None:
+    """Raise StoreError for the first version range of a series that is none."""
+    for patch in series.patches:
+        for key, specifier in bad_ranges(patch.document):
+            where = str(patch.folder / "patch.yaml")
+            raise StoreError(where, key, f"{specifier!r} is no PEP 440 version specifier")

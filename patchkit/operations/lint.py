@@ -11,7 +11,7 @@ from patchkit.core.model import Patch
 from patchkit.core.series import Applicability, PatchDocument, SeriesDocument
 from patchkit.core.upstream import Target, VersionsDocument, targets
 from patchkit.errors import PatchkitError, SourceError
-from patchkit.operations.coverage import expected_hunks, variants_for, why_not_needed
+from patchkit.operations.coverage import bad_ranges, expected_hunks, variants_for, why_not_needed
 from patchkit.operations.regenerate import OpenSource, build_target, source_opener
 from patchkit.progress import Reporter, silent
 from patchkit.store.documents import load_document
@@ -168,7 +168,6 @@ def _lint_names(
 def _lint_targets(file: Path, document: PatchDocument, known: dict[str, Target]) -> Iterator[Finding]:
     """Targets and version ranges that entries name exist."""
     used: list[tuple[str, str]] = []
-    ranges: list[tuple[str, str]] = []
     entries: list[tuple[str, Applicability]] = [
         *((f"hunks[{position}]", hunk) for position, hunk in enumerate(document.hunks)),
         *((f"checks[{position}]", check) for position, check in enumerate(document.checks)),
@@ -176,30 +175,16 @@ def _lint_targets(file: Path, document: PatchDocument, known: dict[str, Target])
     for key, entry in entries:
         used += [(f"{key}.not-on", name) for name in entry.not_on]
         used += [(f"{key}.only-on", name) for name in entry.only_on]
-        ranges.append((f"{key}.releases", entry.releases))
     for position, variant in enumerate(document.variants):
         used += [(f"variants[{position}].targets", name) for name in variant.targets]
-        ranges.append((f"variants[{position}].releases", variant.releases))
     for position, not_needed in enumerate(document.not_needed):
         used += [(f"not-needed[{position}].targets", name) for name in not_needed.targets]
-        ranges.append((f"not-needed[{position}].releases", not_needed.releases))
     used += [(f"upstream[{position}].target", has.target) for position, has in enumerate(document.upstream)]
     for key, name in used:
         if name not in known:
             yield Finding("unknown-target", f"{file}: {key}: upstream_versions.yaml has no {name!r}")
-    for key, specifier in ranges:
-        if specifier and not _valid(specifier):
-            yield Finding("bad-range", f"{file}: {key}: {specifier!r} is no PEP 440 version specifier")
-
-
-def _valid(specifier: str) -> bool:
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 - see core.upstream.in_range
-
-    try:
-        SpecifierSet(specifier)
-    except InvalidSpecifier:
-        return False
-    return True
+    for key, specifier in bad_ranges(document):
+        yield Finding("bad-range", f"{file}: {key}: {specifier!r} is no PEP 440 version specifier")
 
 
 def _lint_ranges(file: Path, document: PatchDocument, known: tuple[Target, ...]) -> Iterator[Finding]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +15,12 @@ from patchkit.core.upstream import Target, VersionsDocument, targets
 from patchkit.errors import PatchFormatError, PatchkitError, StoreError
 from patchkit.operations.answer import failed_checks
 from patchkit.operations.checks import run_checks
-from patchkit.operations.coverage import variants_for, why_not_needed
+from patchkit.operations.coverage import refuse_bad_ranges, variants_for, why_not_needed
 from patchkit.operations.sources import cached_release, fetch_release
 from patchkit.progress import Reporter, silent
 from patchkit.store.files import write_files
 from patchkit.store.location import versions_file
-from patchkit.store.lock import GENERATED, LOCK, print_lock, read_lock
+from patchkit.store.lock import GENERATED, LOCK, print_lock, read_lock, text_digest
 from patchkit.store.series import Series, SeriesPatch, load_series
 from patchkit.store.versions import add_blobs, load_versions
 from patchkit.trees.interface import SourceTree
@@ -69,6 +68,7 @@ def regenerate(
     versions_path = versions_file(folder)
     versions = load_versions(versions_path)
     series = load_series(folder)
+    refuse_bad_ranges(series)
     open_source = source_opener(versions, repository, cache=cache, reporter=reporter)
     old = read_lock(folder)
     problems: list[str] = []
@@ -233,11 +233,6 @@ def _keep(series: Series, target: Target, old: LockDocument | None, generated: P
     if text_digest(text) != entry.generated:
         return f"{generated.name} is not the one that the lock names"
     return None
-
-
-def text_digest(text: bytes) -> str:
-    """Return the digest of a variant's or a generated patch's text."""
-    return f"sha256:{hashlib.sha256(text).hexdigest()}"
 
 
 def _id(content: bytes | None) -> str | None:

@@ -8,12 +8,13 @@ from pathlib import Path
 import msgspec
 
 from patchkit.core.upstream import Target, VersionsDocument, find_target, in_range, targets
-from patchkit.errors import RevisionNotFoundError, UsageError
+from patchkit.errors import RevisionNotFoundError, StoreError, UsageError
+from patchkit.operations.coverage import refuse_bad_ranges
 from patchkit.operations.locked import Sources
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
 from patchkit.store.location import default_patches, versions_file
-from patchkit.store.lock import load_lock
+from patchkit.store.lock import LOCK, load_lock
 from patchkit.store.series import load_series
 from patchkit.store.versions import load_versions
 
@@ -44,8 +45,20 @@ def load_workspace(patches: Path | None = None) -> Workspace:
     """Load the series in ``patches`` (None: the built-in one) with its lock and versions. Raises SourceError."""
     folder = patches or default_patches()
     series = load_series(folder)
-    versions = load_versions(versions_file(folder))
-    return Workspace(Sources(series, load_lock(series)), versions, targets(versions.megatron))
+    refuse_bad_ranges(series)
+    path = versions_file(folder)
+    versions = load_versions(path)
+    known = targets(versions.megatron)
+    lock = load_lock(series)
+    strange = [name for name in lock.targets if name not in {target.name for target in known}]
+    if strange:
+        raise StoreError(
+            str(folder / LOCK),
+            f"targets.{strange[0]}",
+            f"{path} knows no such target",
+            hint="run `patchkit regenerate`",
+        )
+    return Workspace(Sources(series, lock), versions, known)
 
 
 def fetch_release(

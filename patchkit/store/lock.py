@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import msgspec
 
-from patchkit.core.series import LockDocument
+from patchkit.core.series import LockDocument, TargetLock
 from patchkit.errors import StoreError
 from patchkit.store.documents import load_document
 from patchkit.store.series import Series
@@ -29,7 +30,37 @@ def load_lock(series: Series) -> LockDocument:
             f"the lock does not belong to these sources (changed: {', '.join(changed) or 'series.yaml'})",
             hint="run `patchkit regenerate`",
         )
+    for name, target in lock.targets.items():
+        _refuse_foreign(str(path), f"targets.{name}", target, series)
     return lock
+
+
+def text_digest(text: bytes) -> str:
+    """Return the digest of a variant's or a generated patch's text."""
+    return f"sha256:{hashlib.sha256(text).hexdigest()}"
+
+
+def _refuse_foreign(file: str, key: str, target: TargetLock, series: Series) -> None:
+    """Refuse an entry that does not follow from the series: the rest of patchkit relies on what it says."""
+    hint = "run `patchkit regenerate`"
+    if tuple(target.patches) != tuple(patch.name for patch in series.patches):
+        raise StoreError(file, f"{key}.patches", "these are not the patches of series.yaml in their order", hint=hint)
+    last: dict[str, str | None] = {}
+    for patch in series.patches:
+        locked = target.patches[patch.name]
+        where = f"{key}.patches.{patch.name}"
+        if locked.variant is None:
+            if locked.files:
+                raise StoreError(file, f"{where}.files", "there are files, and no variant", hint=hint)
+            continue
+        if locked.variant not in patch.texts:
+            raise StoreError(file, f"{where}.variant", f"the patch has no variant {locked.variant!r}", hint=hint)
+        if locked.text != text_digest(patch.texts[locked.variant]):
+            raise StoreError(file, f"{where}.text", f"is not the digest of {locked.variant}", hint=hint)
+        for path, pair in locked.files.items():
+            if last.get(path, pair.before) != pair.before:
+                raise StoreError(file, f"{where}.files.{path}.before", "is not what the patch below leaves", hint=hint)
+            last[path] = pair.after
 
 
 def read_lock(folder: Path) -> LockDocument | None:

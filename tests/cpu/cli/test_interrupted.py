@@ -177,10 +177,11 @@ def test_a_refusal_after_the_undoing_says_that_something_was_undone(made_up: Com
     assert snapshot(tree) == before
 
 
-def test_a_new_folder_that_is_half_written_is_not_taken_for_a_finished_one(
-    made_up: Command, tree: Path, series: Path
+@pytest.mark.parametrize("written", [2, COUNT])
+def test_a_folder_whose_write_did_not_end_is_not_taken_for_a_finished_one(
+    made_up: Command, tree: Path, series: Path, written: int
 ) -> None:
-    killed(tree, series, "apply", written=2)
+    killed(tree, series, "apply", written=written)
     ran = made_up("apply", "--megatron", "2.0", "--to", tree)
 
     assert (ran.code, ran.err.splitlines()[0]) == (4, f"error: {tree} exists already")

@@ -9,6 +9,7 @@ import os
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from msgspec.structs import replace
@@ -18,7 +19,7 @@ from trees.faults import control_c, full_disk, tripped
 from trees.snapshots import contents, lay, snapshot
 from trees.wheels import add, make_wheel
 
-from patchkit.store.lock import load_lock, print_lock, read_lock
+from patchkit.store.lock import load_lock, print_lock, read_lock, text_digest
 from patchkit.store.series import load_series
 from patchkit.trees.lock import exclusive
 
@@ -286,6 +287,14 @@ NO_DATE = "Expected `str` matching regex '^\\\\d{4}-\\\\d{2}-\\\\d{2}$'"
             "FOLDER/mode/patch.yaml: hunks[0].group (line 15): Expected `str`, got `int`",
         ),
         (
+            ("mode/patch.yaml", 'releases: ">=2.0"', 'releases: ">=2.0 or so"'),
+            "FOLDER/mode/patch.yaml: variants[0].releases: '>=2.0 or so' is no PEP 440 version specifier",
+        ),
+        (
+            ("grads/patch.yaml", "not-on: [main]", 'releases: "=>1"'),
+            "FOLDER/grads/patch.yaml: checks[0].releases: '=>1' is no PEP 440 version specifier",
+        ),
+        (
             ("lock.yaml", "schema: 1", "schema: 2"),
             "FOLDER/lock.yaml: schema (line 2): Expected `int` <= 1",
         ),
@@ -320,8 +329,19 @@ def relock(series: Path) -> None:
     """Make the lock say that it belongs to the sources, as somebody with an editor could."""
     loaded, lock = load_series(series), read_lock(series)
     assert lock is not None
+    targets = {
+        name: replace(
+            target,
+            patches={
+                patch.name: replace(locked, text=text_digest(patch.texts[locked.variant])) if locked.variant else locked
+                for patch, locked in ((patch, target.patches[patch.name]) for patch in loaded.patches)
+            },
+        )
+        for name, target in lock.targets.items()
+    }
     digests = {patch.name: patch.digest for patch in loaded.patches}
-    (series / "lock.yaml").write_bytes(print_lock(replace(lock, series=loaded.digest, patches=digests)))
+    lock = replace(lock, series=loaded.digest, patches=digests, targets=targets)
+    (series / "lock.yaml").write_bytes(print_lock(lock))
     load_lock(loaded)
 
 
@@ -510,17 +530,22 @@ def test_a_tree_that_cannot_be_written(
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("place", ["--to", "--wheel"])
+@pytest.mark.parametrize(
+    ("place", "writes"),
+    [("--to", "patchkit.trees.new_folder.FolderWriter.write"), ("--wheel", "zipfile.ZipFile.writestr")],
+)
 def test_a_new_folder_or_wheel_that_cannot_be_written(
-    refused: Refused, tmp_path: Path, place: str, fault: tuple[Callable[[], None], str]
+    made_up: Command, tmp_path: Path, place: str, writes: str, fault: tuple[Callable[[], None], str]
 ) -> None:
     wheel = fake.wheel(tmp_path, "2.0")
-    with always(fault[0]):
-        ran = refused("apply", "--in", wheel, place, tmp_path / "out")
+    with mock.patch(writes, side_effect=lambda *_args, **_options: fault[0]()):
+        ran = made_up("apply", "--in", wheel, place, tmp_path / "out")
 
     assert (ran.code, ran.out) == (4, "")
-    assert ran.err.startswith("error: cannot write ")
+    assert ran.err.startswith(f"error: cannot write {tmp_path / 'out'}")
     assert fault[1] in ran.err
+    # The folder for wheels may be there; no wheel and no part of one is in it.
+    assert contents(tmp_path).keys() == {wheel.name, *(f"series/{path}" for path in contents(tmp_path / "series"))}
 
 
 @pytest.mark.parametrize("action", [full_disk, read_only, control_c])

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 from patchkit import __version__
 from patchkit.core.blobs import blob_id
 from patchkit.core.report import FileReport, HunkReport, PatchReport, Problem, Report
+from patchkit.core.series import BlobPair, PatchLock, TargetLock
 from patchkit.errors import TreeBusyError, UsageError
 from patchkit.operations.apply import apply_in
 from patchkit.operations.locked import Sources
-from patchkit.operations.plan import survey
+from patchkit.operations.plan import plan_backward, plan_forward, survey
 from patchkit.operations.revert import revert_in
 from patchkit.operations.sources import Workspace
 from patchkit.operations.status import status, verify
@@ -567,6 +568,31 @@ def test_a_result_that_is_not_the_locked_one_is_not_written() -> None:
         ),
     )
     assert (report.verdict, tree.files) == ("refused", UPSTREAM["2.0"])
+
+
+def test_a_hunk_whose_lines_stand_at_its_line_in_another_scope_goes_into_its_own() -> None:
+    """As when upstream put another function with the same lines before the one that is meant."""
+    path = path_of("mode")
+    upstream = b"def first():\n    x = 1\n    y = 2\n\n\ndef second():\n    x = 1\n    y = 2\n"
+    wanted = b"def first():\n    x = 1\n    y = 2\n\n\ndef second():\n    x = 3\n    y = 2\n"
+    text = f"--- a/{path}\n+++ b/{path}\n@@ -2,2 +2,2 @@ mode-guard\n-    x = 1\n+    x = 3\n     y = 2\n".encode()
+    series = made_up.workspace().sources.series
+    mode = series.patch("mode")
+    document = replace(mode.document, hunks=(replace(mode.document.hunks[0], scope="second"),))
+    patch = replace(mode, document=document, texts={"v2.patch": text})
+    lock = made_up.workspace().sources.lock
+    files = {path: BlobPair(blob_id(upstream), blob_id(wanted))}
+    target = TargetLock(generated=lock.series, patches={"mode": PatchLock("v2.patch", None, files)})
+    sources = Sources(replace(series, patches=(patch,)), replace(lock, targets={"2.0": target}))
+    tree = MemoryTree({path: upstream})
+
+    forward = plan_forward(sources, survey(sources, tree, None), "2.0", (patch,))
+    assert (forward.problems, forward.edits) == ([], {path: wanted})
+    assert [hunk for file in forward.patches[0].files for hunk in file.hunks] == [
+        HunkReport("mode-guard", "moved", 7, 5)
+    ]
+    tree = MemoryTree({path: wanted})
+    assert plan_backward(sources, survey(sources, tree, None), "2.0", (patch,)).edits == {path: upstream}
 
 
 def test_an_unknown_patch_is_a_usage_error_with_those_there_are() -> None:

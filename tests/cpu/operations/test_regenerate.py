@@ -13,7 +13,7 @@ from trees.repositories import git
 from trees.snapshots import contents, lay
 
 from patchkit.core.blobs import blob_id
-from patchkit.errors import IndexUnavailableError, PatchFormatError, RevisionNotFoundError, WriteFailedError
+from patchkit.errors import IndexUnavailableError, PatchFormatError, RevisionNotFoundError, StoreError, WriteFailedError
 from patchkit.operations.regenerate import Regenerated, regenerate
 from patchkit.operations.sources import load_workspace
 from patchkit.store.series import load_series
@@ -349,6 +349,16 @@ def test_a_malformed_variant_is_an_error_that_names_file_and_line(series: Path, 
         regenerate(series, repository=repository)
     assert caught.value.message == (
         f"{series}/mode/variants/v2.patch:3: the counts in the hunk header disagree with the hunk's body"
+    )
+
+
+def test_a_version_range_that_is_none_is_an_error_that_names_file_and_key(series: Path) -> None:
+    edit(series, "mode/patch.yaml", 'releases: "<2.0"', 'releases: "<two"')
+
+    with pytest.raises(StoreError) as caught:
+        regenerate(series)
+    assert caught.value.message == (
+        f"{series}/mode/patch.yaml: not-needed[0].releases: '<two' is no PEP 440 version specifier"
     )
 
 

@@ -73,6 +73,16 @@ def test_a_lock_that_is_older_than_the_sources_is_an_error_that_names_what_chang
     assert caught.value.hint == "run `patchkit regenerate`"
 
 
+def test_a_target_of_the_lock_that_nobody_knows_any_more_is_an_error_that_names_it(series: Path) -> None:
+    versions = series.parents[1] / "upstream_versions.yaml"
+    text = versions.read_text()
+    versions.write_text(text[: text.index("  branches:\n")] + text[text.index("torch-memory-saver:\n") :])
+
+    with pytest.raises(StoreError) as caught:
+        load_workspace(series)
+    assert caught.value.message == f"{series}/lock.yaml: targets.main: {versions} knows no such target"
+
+
 # Where releases come from.
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from patchkit.core.series import BlobPair, LockDocument, PatchLock, TargetLock
 from patchkit.errors import StoreError
-from patchkit.store.lock import load_lock, print_lock, read_lock
+from patchkit.store.lock import load_lock, print_lock, read_lock, text_digest
 from patchkit.store.series import load_series
 
 from .made_up import lay_series
@@ -23,7 +23,14 @@ def locked(folder: Path) -> LockDocument:
     """The lock that belongs to the sources, for one target."""
     series = load_series(folder)
     pairs = {"m/one.py": BlobPair("a" * 40, "b" * 40), "m/made.py": BlobPair(None, "c" * 40)}
-    patches = {"one": PatchLock("v1.patch", OTHER, pairs), "two": PatchLock(None)}
+    text = text_digest(series.patch("one").texts["v1.patch"])
+    above = {"m/made.py": BlobPair("c" * 40, "d" * 40)}
+    patches = {
+        "one": PatchLock("v1.patch", text, pairs),
+        "two": PatchLock(None),
+        "three": PatchLock("v1.patch", text_digest(series.patch("three").texts["v1.patch"]), above),
+        "four": PatchLock(None),
+    }
     digests = {patch.name: patch.digest for patch in series.patches}
     return LockDocument(1, series.digest, digests, {"1.0": TargetLock(OTHER, patches)})
 
@@ -117,3 +124,56 @@ def test_a_malformed_lock_is_named_with_key_and_line(folder: Path) -> None:
         read_lock(folder)
 
     assert caught.value.key == "targets[...].patches[...].files[...].before (line 9)"
+
+
+@pytest.mark.parametrize(
+    ("patches", "key", "problem"),
+    [
+        ({}, "targets.1.0.patches", "these are not the patches of series.yaml in their order"),
+        (
+            {"two": PatchLock(None, None, {"m/x.py": BlobPair(None, None)})},
+            "targets.1.0.patches.two.files",
+            "there are files, and no variant",
+        ),
+        (
+            {"one": PatchLock("../v9.patch", OTHER)},
+            "targets.1.0.patches.one.variant",
+            "the patch has no variant '../v9.patch'",
+        ),
+        ({"one": PatchLock("v1.patch", OTHER)}, "targets.1.0.patches.one.text", "is not the digest of v1.patch"),
+        ({"one": PatchLock("v1.patch", None)}, "targets.1.0.patches.one.text", "is not the digest of v1.patch"),
+    ],
+    ids=["no patches", "files without variant", "unknown variant", "other text", "no text"],
+)
+def test_a_lock_whose_digests_fit_and_whose_entries_do_not_is_refused_with_its_key(
+    folder: Path, patches: dict[str, PatchLock], key: str, problem: str
+) -> None:
+    lock = locked(folder)
+    kept = lock.targets["1.0"].patches
+    entries = {name: patches.get(name, kept[name]) for name in kept} if patches else {}
+    foreign = LockDocument(1, lock.series, lock.patches, {"1.0": TargetLock(OTHER, entries)})
+    (folder / "lock.yaml").write_bytes(print_lock(foreign))
+
+    with pytest.raises(StoreError) as caught:
+        load_lock(load_series(folder))
+
+    assert (caught.value.file, caught.value.key, caught.value.message, caught.value.hint) == (
+        str(folder / "lock.yaml"),
+        key,
+        f"{folder / 'lock.yaml'}: {key}: {problem}",
+        "run `patchkit regenerate`",
+    )
+
+
+def test_a_lock_in_which_a_patch_starts_from_what_the_one_below_does_not_leave_is_refused(folder: Path) -> None:
+    lock = locked(folder)
+    entries = dict(lock.targets["1.0"].patches)
+    three = entries["three"]
+    entries["three"] = PatchLock(three.variant, three.text, {"m/made.py": BlobPair("e" * 40, "d" * 40)})
+    foreign = LockDocument(1, lock.series, lock.patches, {"1.0": TargetLock(OTHER, entries)})
+    (folder / "lock.yaml").write_bytes(print_lock(foreign))
+
+    with pytest.raises(StoreError) as caught:
+        load_lock(load_series(folder))
+
+    assert caught.value.key == "targets.1.0.patches.three.files.m/made.py.before"
