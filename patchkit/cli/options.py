@@ -95,6 +95,8 @@ def open_tree(folder: Path | None, *, installed: bool, megatron: str | None = No
         from patchkit.trees.archive import WheelTree  # noqa: PLC0415 - zipfile only where a wheel is read
 
         return WheelTree(folder)
+    if folder is not None and not folder.exists():
+        raise NotATreeError(f"{folder} does not exist")
     from patchkit.trees.directory import open_directory  # noqa: PLC0415 - as the imports above
 
     if folder is None and not holds_megatron(Path()):

@@ -14,7 +14,6 @@ _COLOURS = {
     "modified": "red",
     "missing": "red",
 }
-_ACTIONS = {"apply": "apply", "revert": "revert"}
 
 
 def report_lines(report: Report) -> list[str]:
@@ -55,7 +54,7 @@ def _patch_line(patch: PatchReport, width: int, verdict: str) -> str:
 
 
 def _file_line(file: FileReport, patch: PatchReport) -> str:
-    if patch.action in _ACTIONS:
+    if patch.action != "none":
         moved = [f"{hunk.id} {hunk.offset:+d}" for hunk in file.hunks if hunk.state == "moved"]
         detail = _counted(len(file.hunks), "hunk") + (f" (moved: {', '.join(moved)})" if moved else "")
         return f"      {file.path}  {detail}"

@@ -40,7 +40,7 @@ class Scope(msgspec.Struct, frozen=True):
 
 def scopes(content: bytes) -> tuple[Scope, ...]:
     """Return every scope of a Python source, the module first, in order of their first line."""
-    from ast_grep_py import SgRoot  # noqa: PLC0415 - 25 ms that hunks at their exact lines do without
+    from ast_grep_py import SgRoot  # noqa: PLC0415 - 25 ms that who asks for no scope does without
 
     root = SgRoot(content.decode("utf-8", "replace"), "python").root()
     found = [Scope(MODULE, 0, content.count(b"\n"))]

@@ -6,6 +6,7 @@ file whose id is on the chain is known exactly; any other id means that somebody
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import Enum
 
@@ -16,6 +17,8 @@ from patchkit.core.model import FilePatch
 from patchkit.core.placement import Placed, place_hunk
 from patchkit.core.scopes import Scope, scopes
 from patchkit.core.series import LockDocument, TargetLock
+
+_RELEASE = re.compile(r"\d+(\.\d+)+")
 
 
 class State(Enum):
@@ -63,27 +66,36 @@ def touched_paths(lock: LockDocument) -> tuple[str, ...]:
     return tuple(sorted({path for target in lock.targets.values() for path in target.paths}))
 
 
-def recognise(lock: LockDocument, blobs: Mapping[str, str | None]) -> Recognised | Ambiguous | Unknown:
-    """Tell which target has these blob ids (None: no such file), patched or not."""
+def recognise(
+    lock: LockDocument, blobs: Mapping[str, str | None], told: str | None = None
+) -> Recognised | Ambiguous | Unknown:
+    """Tell which target has these blob ids (None: no such file), patched or not.
+
+    Among targets that fit alike, the one that the tree is ``told`` to be is taken, else the newest release.
+    """
+    order = list(lock.targets)
+
+    def preference(name: str) -> tuple[bool, bool, int]:
+        return name == told, _RELEASE.fullmatch(name) is not None, order.index(name)
+
     strange = {
         name: tuple(path for path in target.paths if blobs.get(path) not in target.chain(path))
         for name, target in lock.targets.items()
     }
     fits = [name for name, paths in strange.items() if not paths]
     if not fits:
-        # max() keeps the first of equals; the newest release should win, so the names are looked at from the end.
         known = {name: len(lock.targets[name].paths) - len(paths) for name, paths in strange.items()}
-        best = max(reversed(list(strange)), key=lambda name: known[name], default=None)
-        if best is None or known[best] == 0:
+        nearest = max(order, key=lambda name: (known[name], preference(name)), default=None)
+        if nearest is None or known[nearest] == 0:
             return Unknown(None, tuple(path for path, blob in blobs.items() if blob is not None))
-        return Unknown(best, strange[best])
+        return Unknown(nearest, strange[nearest])
     # A target that explains more files explains the tree better: one that touches two files fits many trees.
     most = max(len(lock.targets[name].paths) for name in fits)
     fits = [name for name in fits if len(lock.targets[name].paths) == most]
-    newest = fits[-1]
-    if any(lock.targets[name].patches != lock.targets[newest].patches for name in fits):
+    best = max(fits, key=preference)
+    if any(lock.targets[name].patches != lock.targets[best].patches for name in fits):
         return Ambiguous(tuple(fits))
-    return Recognised(newest, tuple(name for name in fits if name != newest))
+    return Recognised(best, tuple(name for name in fits if name != best))
 
 
 def file_state(target: TargetLock, patch: str, path: str, blob: str | None) -> State:

@@ -71,8 +71,14 @@ def failed_checks(checks: Iterable[CheckReport]) -> list[Problem]:
     ]
 
 
-def make_manifest(workspace: Workspace, target: str, applied: Iterable[str]) -> bytes | None:
-    """Return the record for a tree in which the patches ``applied`` are; None when there are none."""
+def make_manifest(
+    workspace: Workspace, found: Survey, target: str, applied: Iterable[str], commit: str | None = None
+) -> bytes | None:
+    """Return the record for a tree in which the patches ``applied`` are; None when there are none.
+
+    ``commit`` is the tree's own where it is known. Otherwise the target's is taken, unless other targets have the same
+    files: the tree could then be any of them.
+    """
     names = set(applied)
     locked = workspace.sources.lock.targets[target]
     patches: list[AppliedPatch] = []
@@ -82,7 +88,8 @@ def make_manifest(workspace: Workspace, target: str, applied: Iterable[str]) -> 
             patches.append(AppliedPatch(name, digest, lock.variant, lock.files))
     if not patches:
         return None
-    commit = workspace.named(target).commit
+    if commit is None and not found.same:
+        commit = workspace.named(target).commit
     series = workspace.sources.series.digest
     return print_manifest(Manifest(MANIFEST_SCHEMA, __version__, target, commit, series, tuple(patches)))
 

@@ -12,7 +12,7 @@ from patchkit.core.state import State
 from patchkit.core.upstream import Target
 from patchkit.operations.answer import Answer, applied_after, failed_checks, make_manifest
 from patchkit.operations.checks import run_checks
-from patchkit.operations.plan import Plan, assess, plan_forward, refuse_torn_reading, survey
+from patchkit.operations.plan import Plan, Survey, assess, plan_forward, refuse_torn_reading, survey
 from patchkit.operations.sources import Workspace
 from patchkit.operations.undo import undo_interrupted
 from patchkit.progress import Reporter, silent
@@ -23,6 +23,7 @@ class Ready(msgspec.Struct, frozen=True):
     """An apply that may be written."""
 
     answer: Answer
+    found: Survey
     target: Target
     selected: tuple[str, ...]
     """The patches asked for, with those they depend on."""
@@ -60,6 +61,7 @@ def prepare(
     sources = workspace.sources
     selected = sources.series.with_dependencies(patches)
     found = survey(sources, tree, asked)
+    commit = getattr(tree, "commit", None)
     answer = Answer("apply", workspace, tree.label, found)
     if found.target is None or found.problems:
         refuse_torn_reading(tree, found)
@@ -81,8 +83,8 @@ def prepare(
         return answer.report("refused", ok=False, patches=states, checks=checks, problems=failed)
     edits = dict(planned)
     if planned:
-        edits[tree.manifest_path] = make_manifest(workspace, target.name, applied)
-    return Ready(answer, target, tuple(patch.name for patch in selected), plan, checks, edits)
+        edits[tree.manifest_path] = make_manifest(workspace, found, target.name, applied, commit)
+    return Ready(answer, found, target, tuple(patch.name for patch in selected), plan, checks, edits)
 
 
 def apply_in(

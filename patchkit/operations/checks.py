@@ -73,13 +73,13 @@ class _Files:
 class _KnownLines:
     """Where a patch's rules match, remembered by rule and content.
 
-    A key holds all that the answer depends on: the rule, the text, and the ast-grep at hand (told by its files, since
-    asking for its version takes as long as the checks).
+    A key holds all that the answer depends on: a number for our own code, the rule, the text, and the ast-grep at hand
+    (told by its files, since asking for its version takes as long as the checks).
     """
 
     def __init__(self, patch: SeriesPatch) -> None:
         self._cache = ContentCache(default_cache())
-        self._key = f"{patch.digest.removeprefix('sha256:')}-{_engine()}"
+        self._key = f"1-{patch.digest.removeprefix('sha256:')}-{_engine()}"
         kept = self._cache.get("checks", self._key)
         self._lines: dict[str, list[int]] = kept if isinstance(kept, dict) else {}
         self._changed = False

@@ -77,16 +77,17 @@ def apply_wheel(
     dry_run: bool = False,
 ) -> Report:
     """Write a patched wheel, its version suffixed with ``+patchkit.<series digest>``, into ``folder``."""
-    from patchkit.trees.archive import WheelTree, rewrite_wheel  # noqa: PLC0415 - zipfile only where a wheel is read
+    from patchkit.trees.archive import WheelTree, copy_wheel, rewrite_wheel  # noqa: PLC0415 - zipfile only where a wheel is read
 
     tree = WheelTree(wheel)
     ready = prepare(workspace, tree, asked=asked, patches=patches)
     if isinstance(ready, Report):
         return ready
-    if not ready.edits:
-        return ready.report(ready.idle_verdict)
     if dry_run:
-        return ready.report("would-apply", made=str(folder))
+        return ready.report("would-apply" if ready.edits else ready.idle_verdict, made=str(folder))
+    if not ready.edits:
+        # Who asked for a wheel in this folder gets one, be it the same.
+        return ready.report(ready.idle_verdict, made=str(copy_wheel(tree, folder)))
     made = rewrite_wheel(tree, folder, ready.edits, local_version(workspace, patches))
     return ready.report("applied", made=str(made))
 
@@ -117,7 +118,10 @@ def apply_branch(
     for step in ready.plan.steps:
         applied.add(step.patch)
         document = workspace.sources.series.patch(step.patch).document
-        edits = {**step.edits, tree.manifest_path: make_manifest(workspace, ready.target.name, applied)}
+        edits = {
+            **step.edits,
+            tree.manifest_path: make_manifest(workspace, ready.found, ready.target.name, applied, tree.commit),
+        }
         commits.append(
             CommitSpec(
                 message=_commit_message(document, ready.target),

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import msgspec
 
 from patchkit.core.blobs import blob_id
+from patchkit.core.manifest import parse_manifest
 from patchkit.core.placement import FileRefused, NotPlaced, Placed, place_file
 from patchkit.core.report import FileReport, HunkReport, PatchReport, Problem
 from patchkit.core.series import TargetLock
@@ -80,7 +81,12 @@ def survey(sources: Sources, tree: SourceTree, asked: str | None) -> Survey:
     lock = sources.lock
     contents = {path: tree.read(path) for path in touched_paths(lock)}
     blobs = {path: _id(content) for path, content in contents.items()}
-    found = recognise(lock, blobs)
+    found = recognise(lock, blobs, told=_version_told(tree))
+    if not isinstance(found, Recognised):
+        edition = _other_edition(tree, blobs)
+        if edition is not None:
+            nearest = found.nearest if isinstance(found, Unknown) else None
+            return Survey(contents, blobs, asked or nearest, strange=tuple(blobs), problems=(edition,))
     if asked is not None:
         chains = lock.targets[asked]
         strange = tuple(path for path in chains.paths if blobs[path] not in chains.chain(path))
@@ -96,10 +102,7 @@ def survey(sources: Sources, tree: SourceTree, asked: str | None) -> Survey:
         return Survey(contents, blobs, asked, strange=strange, problems=problems)
     match found:
         case Recognised(target, same):
-            alike = (*same, target)
-            named = _version_told(tree)
-            chosen = named if named in alike else target
-            return Survey(contents, blobs, chosen, tuple(name for name in alike if name != chosen))
+            return Survey(contents, blobs, target, same)
         case Ambiguous(names):
             problem = Problem(f"the tree could be any of {', '.join(names)}", hint="say which one with --megatron")
             return Survey(contents, blobs, None, problems=(problem,))
@@ -120,16 +123,33 @@ def survey(sources: Sources, tree: SourceTree, asked: str | None) -> Survey:
             return Survey(contents, blobs, None, strange=strange, problems=(problem,))
 
 
-_NUMBER = re.compile(rb"^(MAJOR|MINOR|PATCH)\s*=\s*(\d+)", re.MULTILINE)
+_DIST_INFO = re.compile(r"-(\d[^-/+]*)(?:\+[^-/]*)?\.dist-info/")
 
 
-def _version_told(tree: SourceTree) -> str:
-    """Return the version that a tree gives itself, to choose among releases whose files are the same.
+def _version_told(tree: SourceTree) -> str | None:
+    """Return the version that the metadata beside a tree names, to choose among releases whose files are the same.
 
-    Nothing else rests on it: tags 0.17.0 and 0.19.0 upstream carry another release's number.
+    package_info.py is not asked: upstream's tags 0.17.0 and 0.19.0 carry another release's number in it.
     """
-    numbers = dict(_NUMBER.findall(tree.read("megatron/core/package_info.py") or b""))
-    return ".".join(numbers.get(name, b"").decode() for name in (b"MAJOR", b"MINOR", b"PATCH"))
+    match = _DIST_INFO.search(tree.manifest_path)
+    return match[1] if match else None
+
+
+def _other_edition(tree: SourceTree, blobs: Mapping[str, str | None]) -> Problem | None:
+    """Return a problem that says so when the tree is as another edition of the series left it, by its own record."""
+    content = tree.read(tree.manifest_path)
+    if content is None:
+        return None
+    record = parse_manifest(content, f"{tree.label}: {tree.manifest_path}")
+    left = {path: pair.after for patch in record.patches for path, pair in patch.files.items()}
+    if not left or any(blobs.get(path) != blob for path, blob in left.items()):
+        return None
+    names = ", ".join(patch.name for patch in record.patches)
+    return Problem(
+        f"another edition of the series is applied ({names}, for {record.target}, by patchkit {record.tool})",
+        path=next(iter(left)),
+        hint="revert it with the patchkit that applied it, or install the release again; then apply",
+    )
 
 
 def refuse_torn_reading(tree: SourceTree, found: Survey) -> None:

@@ -105,6 +105,10 @@ def regenerate(
     lock = LockDocument(SCHEMA, series.digest, {patch.name: patch.digest for patch in series.patches}, locked)
     files[folder / LOCK] = print_lock(lock)
     if any(path not in target.blobs for target in targets(versions.megatron) for path in blobs.get(target.name, {})):
+        if versions_path.parent.resolve() not in (folder.resolve(), folder.resolve().parent.parent):
+            # The built-in file is another project's: this series needs its own to record blob ids in.
+            hint = f"copy {versions_path} into {folder}"
+            raise StoreError(str(folder), None, "there is no upstream_versions.yaml to record blob ids in", hint=hint)
         files[versions_path] = add_blobs(versions_path, blobs)
     stale = {path: content for path, content in files.items() if not path.is_file() or path.read_bytes() != content}
     removed = [path for path in sorted((folder / GENERATED).glob("*.patch")) if path not in files]

@@ -42,7 +42,7 @@ def revert_in(
     edits = plan.edits
     has_record = tree.read(tree.manifest_path) is not None
     if edits or has_record:
-        record = make_manifest(workspace, found.target, applied_after(plan.patches))
+        record = make_manifest(workspace, found, found.target, applied_after(plan.patches))
         if has_record or record is not None:
             edits[tree.manifest_path] = record
     if not plan.steps and edits.get(tree.manifest_path) is not None:

@@ -17,7 +17,7 @@ def default_patches() -> Path:
 def edited_patches() -> Path:
     """Return the series that somebody who edits one means: that of the current directory if it has one."""
     here = Path("patches") / "megatron"
-    return here if (here / "series.yaml").is_file() else default_patches()
+    return here if here.is_dir() else default_patches()
 
 
 def versions_file(patches: Path) -> Path:

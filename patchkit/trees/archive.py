@@ -107,6 +107,23 @@ def unpack(wheel: WheelTree, destination: Path, edits: Edits) -> None:
                 folder.write(path, content)
 
 
+def copy_wheel(wheel: WheelTree, destination_folder: Path) -> Path:
+    """Copy a wheel as it is into ``destination_folder``, whole or not at all. Raises WriteFailedError."""
+    made = destination_folder / wheel.path.name
+    if made.exists() and made.samefile(wheel.path):
+        return made
+    temporary = made.with_name(f".{made.name}.{os.getpid()}")
+    try:
+        destination_folder.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(wheel.path.read_bytes())
+        temporary.replace(made)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
+        raise WriteFailedError(f"cannot write {made}: {error.strerror or error}") from error
+    return made
+
+
 def rewrite_wheel(wheel: WheelTree, destination_folder: Path, edits: Edits, local_version: str) -> Path:
     """Make a new wheel with ``edits`` and the version ``<version>+<local_version>``; return its path.
 

@@ -73,8 +73,14 @@ class DirectoryTree:
             raise TreeError(f"cannot list {error.filename}: {error.strerror}") from error
 
     def write(self, edits: Edits, *, operation: str) -> None:
-        """Write all of ``edits`` or none; then drop the byte code of changed modules and folders left empty."""
+        """Write all of ``edits`` or none; drop the byte code of changed modules and folders left empty.
+
+        Byte code goes before the write, so that a kill cannot leave some that Python trusts without looking at the
+        source (PEP 552, unchecked), and once more after it, since somebody may have imported in between.
+        """
         expected = {path: self._seen[path] for path in edits if path in self._seen}
+        for path in edits:
+            _drop_byte_code(self.root, path)
         transaction.write_all(self.root, edits, operation=operation, state_dir=self.state_dir, expected=expected)
         self._seen.update(edits)
         for path, content in edits.items():

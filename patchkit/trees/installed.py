@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,7 +73,22 @@ def find_installed() -> DirectoryTree | InstalledTree:
     if checkout is not None:
         return _opened(checkout, f"{_NAME} is installed in editable form from {checkout}")
     folder = Path(str(found.locate_file("")))
+    imported = _imported_from()
+    if imported is not None and imported.resolve() != folder.resolve():
+        raise NotATreeError(
+            f"{_NAME} {found.version} is installed in {folder}, but this Python imports megatron.core from {imported}",
+            hint="name the tree that you mean with --in DIR, or take the other off PYTHONPATH",
+        )
     return _opened(folder, f"{_NAME} {found.version} is said to be installed in {folder}")
+
+
+def _imported_from() -> Path | None:
+    """Return the first folder on ``sys.path`` with megatron/core: the one that an import takes; None without one.
+
+    Asking importlib would import the package ``megatron``, and remember it.
+    """
+    folders = (Path(entry or ".") for entry in sys.path)
+    return next((folder for folder in folders if (folder / "megatron" / "core").is_dir()), None)
 
 
 def _opened(folder: Path, said: str) -> DirectoryTree | InstalledTree:

@@ -78,7 +78,7 @@ def test_a_release_that_the_series_does_not_know(
     assert ran.code == 1
     if not asked:
         assert ran.err == error(
-            f"{path_of('buffer')}: {tree} is no release that this series knows; it resembles main most",
+            f"{path_of('buffer')}: {tree} is no release that this series knows; it resembles 2.0 most",
             "supported: 1.0, 1.1, 2.0, main",
         )
     assert path_of("buffer") in ran.err
@@ -577,11 +577,14 @@ def test_a_fault_at_any_call_leaves_all_as_it_was_or_all_patched_and_the_exit_co
 # 130 and 255.
 
 
-def test_an_interrupt_from_the_keyboard(refused: Refused, tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("where", ["patchkit.cli.commands.apply.apply_in", "patchkit.cli.main.patchkit.main"])
+def test_an_interrupt_from_the_keyboard(
+    refused: Refused, tree: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
     def interrupt(*_arguments: object, **_options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("patchkit.cli.commands.apply.apply_in", interrupt)
+    monkeypatch.setattr(where, interrupt)
     ran = refused("apply", "--in", tree)
 
     assert (ran.code, ran.out.strip(), ran.err.strip()) == (130, "", "")

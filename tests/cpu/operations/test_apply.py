@@ -181,7 +181,7 @@ def test_the_record_names_target_editions_variants_and_the_blob_ids_of_each_file
         "schema": 1,
         "tool": __version__,
         "target": "1.1",
-        "commit": "11" + "0" * 38,
+        "commit": None,  # 1.0 has the same files: the tree could be either
         "series": series.digest,
         "patches": [
             {
@@ -229,21 +229,49 @@ def test_releases_with_the_same_files_are_named_together_and_the_one_asked_for_i
 
     assert (apply(tree).target, apply(tree).same_as) == ("1.1", ("1.0",))
     assert apply(asked, asked="1.0").target == "1.0"
-    assert json.loads(asked.files[MANIFEST])["target"] == "1.0"
+    record = json.loads(asked.files[MANIFEST])
+    assert (record["target"], record["commit"]) == ("1.0", made_up.workspace().named("1.0").commit)
 
 
-@pytest.mark.parametrize(("major", "target", "same"), [(1, "1.0.0", ("1.1.0",)), (3, "1.1.0", ("1.0.0",))])
-def test_of_releases_with_the_same_files_the_number_in_the_tree_decides(
-    major: int, target: str, same: tuple[str, ...]
+@pytest.mark.parametrize(
+    ("told", "target", "same"),
+    [("1.0", "1.0", ("1.1",)), ("1.0+patchkit.ab", "1.0", ("1.1",)), ("3.0", "1.1", ("1.0",))],
+)
+def test_of_releases_with_the_same_files_the_metadata_beside_the_tree_decides(
+    told: str, target: str, same: tuple[str, ...]
 ) -> None:
-    # The number has three parts there.
-    workspace = made_up.workspace()
-    lock = workspace.sources.lock
-    locked = replace(lock, targets={f"{name}.0": lock.targets[name] for name in ("1.0", "1.1")})
-    tree = made_up.tree("1.0", package_info=b"MAJOR = %d\nMINOR = 0\nPATCH = 0\n" % major)
-    found = survey(Sources(workspace.sources.series, locked), tree, None)
+    tree = MemoryTree(UPSTREAM["1.0"], manifest_path=f"megatron_core-{told}.dist-info/patchkit.json")
+    found = survey(made_up.workspace().sources, tree, None)
 
     assert (found.target, found.same, found.problems) == (target, same, ())
+
+
+def test_a_tree_that_another_edition_patched_is_told_by_its_record() -> None:
+    tree = made_up.tree("2.0", buffer=b"another edition\n")
+    record = {
+        "schema": 1,
+        "tool": "0.0.9",
+        "target": "2.0",
+        "commit": None,
+        "series": "sha256:" + "0" * 64,
+        "patches": [
+            {
+                "name": "grads",
+                "digest": "sha256:" + "0" * 64,
+                "variant": "v2.patch",
+                "files": {path_of("buffer"): {"before": "0" * 40, "after": blob_id(b"another edition\n")}},
+            }
+        ],
+    }
+    tree.write({MANIFEST: json.dumps(record).encode()}, operation="test")
+
+    assert refusal(tree) == (
+        Problem(
+            "another edition of the series is applied (grads, for 2.0, by patchkit 0.0.9)",
+            path=path_of("buffer"),
+            hint="revert it with the patchkit that applied it, or install the release again; then apply",
+        ),
+    )
 
 
 @pytest.mark.parametrize("version", [*RELEASES, "main"])
@@ -344,7 +372,7 @@ def test_a_release_that_the_series_does_not_know_is_refused_with_those_it_knows(
 def test_a_release_that_is_a_bit_like_a_known_one_is_refused_with_that_one() -> None:
     assert refusal(made_up.tree("1.0", buffer=b"", regions=b"")) == (
         Problem(
-            "memory is no release that this series knows; it resembles main most",
+            "memory is no release that this series knows; it resembles 2.0 most",
             path=path_of("buffer"),
             hint="supported: 1.0, 1.1, 2.0, main",
         ),

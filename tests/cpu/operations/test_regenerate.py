@@ -138,6 +138,24 @@ def test_the_blob_ids_are_added_to_the_versions_with_its_comments_kept(series: P
     assert '    # The newest one has no tag.\n    - version: "2.0"\n      tag: null\n' in text
 
 
+def test_blob_ids_are_not_written_into_the_file_of_another_project(
+    series: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Without a file of its own a series is read with the built-in one, which is not its to change.
+    versions = series.parents[1] / "upstream_versions.yaml"
+    elsewhere = tmp_path / "elsewhere.yaml"
+    lines = [line for line in versions.read_text().splitlines(keepends=True) if path_of("buffer") not in line]
+    elsewhere.write_text("".join(lines))
+    versions.unlink()
+    monkeypatch.setattr("patchkit.operations.regenerate.versions_file", lambda _folder: elsewhere)
+
+    with pytest.raises(StoreError) as caught:
+        regenerate(series)
+
+    assert caught.value.message == f"{series}: there is no upstream_versions.yaml to record blob ids in"
+    assert elsewhere.read_text() == "".join(lines)
+
+
 # Doing it again.
 
 

@@ -108,6 +108,19 @@ def test_stale_byte_code_of_changed_modules_goes_and_other_byte_code_stays(tmp_p
     assert left == ["a.notes", "ab.x.pyc", "b.x.pyc"]
 
 
+def test_byte_code_is_gone_before_the_first_source_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Unchecked byte code (PEP 552) outlives its source: a kill between the write and the clean-up would leave it for good.
+    compiled = "megatron/core/__pycache__/a.cpython-312.pyc"
+    lay(tmp_path, {**FILES, compiled: b"old"})
+    seen: list[bool] = []
+    monkeypatch.setattr(
+        "patchkit.trees.transaction.write_all", lambda *_args, **_named: seen.append((tmp_path / compiled).exists())
+    )
+    DirectoryTree(tmp_path).write({"megatron/core/a.py": b"new\n"}, operation="apply")
+
+    assert seen == [False]
+
+
 def test_python_runs_the_new_source_although_size_and_second_are_the_same(tmp_path: Path) -> None:
     lay(tmp_path, {"m.py": b"print(1)\n"})
     (tmp_path / "m.pyc").unlink(missing_ok=True)

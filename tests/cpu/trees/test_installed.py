@@ -176,6 +176,21 @@ def test_metadata_without_the_package_is_explained(tmp_path: Path, monkeypatch: 
     assert caught.value.message == said
 
 
+def test_a_tree_that_hides_the_installed_one_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A checkout on PYTHONPATH is what runs; to verify site-packages would be to verify what nobody imports.
+    root = installed(tmp_path / "site-packages")
+    checkout = lay(tmp_path / "checkout", {"megatron/core/__init__.py": b""})
+    on_path(monkeypatch, root)
+    monkeypatch.setattr(sys, "path", [str(checkout), *sys.path])
+
+    with pytest.raises(NotATreeError) as caught:
+        find_installed()
+
+    assert caught.value.message == (
+        f"megatron-core 1.2 is installed in {root}, but this Python imports megatron.core from {checkout}"
+    )
+
+
 def test_nothing_installed_is_said_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     on_path(monkeypatch, tmp_path)
 
