@@ -109,7 +109,7 @@ def test_stale_byte_code_of_changed_modules_goes_and_other_byte_code_stays(tmp_p
 
 
 def test_byte_code_is_gone_before_the_first_source_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Unchecked byte code (PEP 552) outlives its source: a kill between the write and the clean-up would leave it for good.
+    # Unchecked byte code (PEP 552) outlives its source: a kill between write and clean-up would leave it for good.
     compiled = "megatron/core/__pycache__/a.cpython-312.pyc"
     lay(tmp_path, {**FILES, compiled: b"old"})
     seen: list[bool] = []
