@@ -115,7 +115,14 @@ def find_revision(workspace: Workspace, repository: Path, megatron: str) -> tupl
     except UsageError:
         GitTree(repository, megatron)
         return megatron, None
-    spellings = [megatron, target.tag, f"core_v{target.name}", f"origin/{target.name}", target.commit]
+    # "latest" is our word for a release; a branch of that name is something else.
+    spellings = [
+        None if megatron == "latest" else megatron,
+        target.tag,
+        f"core_v{target.name}",
+        f"origin/{target.name}",
+        target.commit,
+    ]
     for spelling in spellings:
         if spelling is None:
             continue
