@@ -29,6 +29,7 @@ from patchkit.core.state import (
 from patchkit.errors import StoreError, TreeBusyError
 from patchkit.operations.explain import modified_hunks, neighbour, patch_problems, stacked, variant_of
 from patchkit.operations.locked import Sources
+from patchkit.store.lock import LOCK
 from patchkit.store.series import SeriesPatch
 from patchkit.trees.interface import SourceTree
 
@@ -162,6 +163,7 @@ def refuse_torn_reading(tree: SourceTree, found: Survey) -> None:
 def assess(sources: Sources, found: Survey, target: str) -> list[PatchReport]:
     """Return the state of every patch of the series on a surveyed tree."""
     locked = sources.lock.targets[target]
+    _refuse_incomplete(sources, target, locked)
     return [_assess_patch(sources, found, target, sources.series.patch(name)) for name in locked.patches]
 
 
@@ -237,9 +239,7 @@ def _step(
             files.append(file)
             continue
         file_patch = variant.file(file.path)
-        if file_patch is None:
-            where = str(patch.folder / "variants" / (report.variant or ""))
-            raise StoreError(where, None, f"{file.path} is in the lock, but not here", hint="run `patchkit regenerate`")
+        assert file_patch is not None  # noqa: S101 - _refuse_incomplete compared the files
         direction = file_patch.reversed() if backwards else file_patch
         # Without scopes first, which are slow to find: a result that is the locked one needs no second opinion.
         placed = place_file(direction, contents[file.path], {})
@@ -287,6 +287,16 @@ def _id(content: bytes | None) -> str | None:
 def _with_places(file: FileReport, placed: tuple[Placed, ...]) -> FileReport:
     hunks = tuple(HunkReport(hunk.hunk, hunk.verdict.value, hunk.line, hunk.offset) for hunk in placed)
     return FileReport(file.path, file.state, file.before, file.after, file.found, hunks)
+
+
+def _refuse_incomplete(sources: Sources, target: str, locked: TargetLock) -> None:
+    """Raise StoreError when the lock leaves out files that a variant patches: a lock cut short must not say applied."""
+    for name, lock in locked.patches.items():
+        variant = variant_of(sources.series.patch(name), locked)
+        if variant is not None and {file.path for file in variant.files} != set(lock.files):
+            where = str(sources.series.folder / LOCK)
+            key = f"targets.{target}.patches.{name}.files"
+            raise StoreError(where, key, f"are not those of {lock.variant}", hint="run `patchkit regenerate`")
 
 
 def _assess_patch(sources: Sources, found: Survey, target: str, patch: SeriesPatch) -> PatchReport:

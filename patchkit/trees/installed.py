@@ -71,15 +71,22 @@ def find_installed() -> DirectoryTree | InstalledTree:
         ) from error
     checkout = _editable_checkout(found)
     if checkout is not None:
+        # What an editable install leads to is not on sys.path itself, or behind what is: a copy left there is imported.
+        _refuse_hidden(found.version, checkout)
         return _opened(checkout, f"{_NAME} is installed in editable form from {checkout}")
     folder = Path(str(found.locate_file("")))
+    _refuse_hidden(found.version, folder)
+    return _opened(folder, f"{_NAME} {found.version} is said to be installed in {folder}")
+
+
+def _refuse_hidden(version: str, folder: Path) -> None:
+    """Raise NotATreeError when another tree is imported than the one that the metadata leads to."""
     imported = _imported_from()
     if imported is not None and imported.resolve() != folder.resolve():
         raise NotATreeError(
-            f"{_NAME} {found.version} is installed in {folder}, but this Python imports megatron.core from {imported}",
+            f"{_NAME} {version} is installed in {folder}, but this Python imports megatron.core from {imported}",
             hint="name the tree that you mean with --in DIR, or take the other off PYTHONPATH",
         )
-    return _opened(folder, f"{_NAME} {found.version} is said to be installed in {folder}")
 
 
 def _imported_from() -> Path | None:

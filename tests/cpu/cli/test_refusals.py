@@ -373,7 +373,10 @@ def test_a_lock_that_names_a_file_which_the_variant_does_not_change(refused: Ref
 
     assert (ran.code, ran.err) == (
         3,
-        error(f"{file}: {path_of('mode')} is in the lock, but not here", "run `patchkit regenerate`"),
+        error(
+            f"{series}/lock.yaml: targets.2.0.patches.mode.files: are not those of v2.patch",
+            "run `patchkit regenerate`",
+        ),
     )
 
 

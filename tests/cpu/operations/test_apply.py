@@ -10,7 +10,7 @@ from patchkit import __version__
 from patchkit.core.blobs import blob_id
 from patchkit.core.report import FileReport, HunkReport, PatchReport, Problem, Report
 from patchkit.core.series import BlobPair, PatchLock, TargetLock
-from patchkit.errors import TreeBusyError, UsageError
+from patchkit.errors import StoreError, TreeBusyError, UsageError
 from patchkit.operations.apply import apply_in
 from patchkit.operations.locked import Sources
 from patchkit.operations.plan import plan_backward, plan_forward, survey
@@ -631,3 +631,18 @@ def test_an_unknown_patch_is_a_usage_error_with_those_there_are() -> None:
         "the series has no patch 'nothing'",
         "patches: grads, params, loose, mode",
     )
+
+
+def test_a_lock_that_leaves_out_the_files_of_a_variant_is_refused_whatever_is_asked() -> None:
+    workspace = made_up.workspace()
+    sources = workspace.sources
+    entry = sources.lock.targets["2.0"]
+    cut = replace(entry, patches={**entry.patches, "mode": replace(entry.patches["mode"], files={})})
+    lock = replace(sources.lock, targets={**sources.lock.targets, "2.0": cut})
+    short = Workspace(Sources(sources.series, lock), workspace.versions, workspace.targets)
+    tree = made_up.tree("2.0")
+
+    for command in (apply_in, revert_in, status, verify):
+        with pytest.raises(StoreError) as caught:
+            command(short, tree, asked="2.0")
+        assert caught.value.key == "targets.2.0.patches.mode.files"

@@ -191,6 +191,27 @@ def test_a_tree_that_hides_the_installed_one_is_named(tmp_path: Path, monkeypatc
     )
 
 
+def test_a_copy_that_hides_an_editable_checkout_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkout = lay(tmp_path / "checkout", {"megatron/core/__init__.py": b""})
+    url = json.dumps({"url": checkout.as_uri(), "dir_info": {"editable": True}}).encode()
+    root = lay(
+        tmp_path / "site-packages",
+        {
+            "megatron/core/__init__.py": b"",
+            f"{DIST_INFO}/METADATA": metadata("1.2"),
+            f"{DIST_INFO}/direct_url.json": url,
+        },
+    )
+    on_path(monkeypatch, root)
+
+    with pytest.raises(NotATreeError) as caught:
+        find_installed()
+
+    assert caught.value.message == (
+        f"megatron-core 1.2 is installed in {checkout}, but this Python imports megatron.core from {root}"
+    )
+
+
 def test_nothing_installed_is_said_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     on_path(monkeypatch, tmp_path)
 
