@@ -60,6 +60,8 @@ def prepare(
     """
     sources = workspace.sources
     selected = sources.series.with_dependencies(patches)
+    # A tree refuses to write over what changed since it was read: so the record of another apply is not lost.
+    tree.read(tree.manifest_path)
     found = survey(sources, tree, asked)
     commit = getattr(tree, "commit", None)
     answer = Answer("apply", workspace, tree.label, found)

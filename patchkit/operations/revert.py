@@ -29,6 +29,8 @@ def revert_in(
     notes = undo_interrupted(tree, dry_run=dry_run, reporter=reporter)
     sources = workspace.sources
     selected = sources.series.with_dependents(patches)
+    # As in apply.prepare: the record must not have changed by the time it is written.
+    has_record = tree.read(tree.manifest_path) is not None
     found = survey(sources, tree, asked)
     answer = Answer("revert", workspace, tree.label, found)
     if found.target is None or found.problems:
@@ -40,7 +42,6 @@ def revert_in(
         states = assess(sources, found, found.target)
         return answer.report("refused", ok=False, patches=states, problems=plan.problems, notes=notes)
     edits = plan.edits
-    has_record = tree.read(tree.manifest_path) is not None
     if edits or has_record:
         record = make_manifest(workspace, found, found.target, applied_after(plan.patches))
         if has_record or record is not None:

@@ -2,21 +2,24 @@ from __future__ import annotations
 
 import json
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from trees.snapshots import contents, lay
 
 from patchkit import __version__
 from patchkit.core.blobs import blob_id
 from patchkit.core.report import FileReport, HunkReport, PatchReport, Problem, Report
 from patchkit.core.series import BlobPair, PatchLock, TargetLock
-from patchkit.errors import StoreError, TreeBusyError, UsageError
-from patchkit.operations.apply import apply_in
+from patchkit.errors import StoreError, TreeBusyError, UsageError, WriteFailedError
+from patchkit.operations.apply import Ready, apply_in, prepare
 from patchkit.operations.locked import Sources
 from patchkit.operations.plan import plan_backward, plan_forward, survey
 from patchkit.operations.revert import revert_in
 from patchkit.operations.sources import Workspace
 from patchkit.operations.status import status, verify
+from patchkit.trees.directory import DirectoryTree
 from patchkit.trees.memory import MemoryTree
 
 from . import made_up
@@ -646,3 +649,16 @@ def test_a_lock_that_leaves_out_the_files_of_a_variant_is_refused_whatever_is_as
         with pytest.raises(StoreError) as caught:
             command(short, tree, asked="2.0")
         assert caught.value.key == "targets.2.0.patches.mode.files"
+
+
+def test_a_record_that_another_apply_wrote_meanwhile_is_not_lost(tmp_path: Path) -> None:
+    lay(tmp_path, UPSTREAM["2.0"])
+    tree = DirectoryTree(tmp_path)
+    ready = prepare(made_up.workspace(), tree, asked=None, patches=("mode",))
+    assert isinstance(ready, Ready)
+    apply_in(made_up.workspace(), DirectoryTree(tmp_path), patches=("grads",))
+    before = contents(tmp_path)
+
+    with pytest.raises(WriteFailedError):
+        tree.write(ready.edits, operation="apply")
+    assert contents(tmp_path) == before
