@@ -14,3 +14,8 @@ def blob_id(content: bytes) -> str:
     digest = hashlib.sha1(b"blob %d\0" % len(content), usedforsecurity=False)
     digest.update(content)
     return digest.hexdigest()
+
+
+def blob_id_if_any(content: bytes | None) -> str | None:
+    """Return the git blob id of ``content``, or None for a file that does not exist."""
+    return None if content is None else blob_id(content)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from patchkit.core.blobs import blob_id
+from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.manifest import parse_manifest
 from patchkit.core.placement import FileRefused, NotPlaced, Placed, place_file
 from patchkit.core.report import FileReport, HunkReport, PatchReport, Problem
@@ -81,7 +81,7 @@ def survey(sources: Sources, tree: SourceTree, asked: str | None) -> Survey:
     """
     lock = sources.lock
     contents = {path: tree.read(path) for path in touched_paths(lock)}
-    blobs = {path: _id(content) for path, content in contents.items()}
+    blobs = {path: blob_id_if_any(content) for path, content in contents.items()}
     found = recognise(lock, blobs, told=_version_told(tree))
     if not isinstance(found, Recognised):
         edition = _other_edition(tree, blobs)
@@ -243,7 +243,7 @@ def _step(
         direction = file_patch.reversed() if backwards else file_patch
         # Without scopes first, which are slow to find: a result that is the locked one needs no second opinion.
         placed = place_file(direction, contents[file.path], {})
-        if isinstance(placed, FileRefused) or _id(placed.content) != wanted:
+        if isinstance(placed, FileRefused) or blob_id_if_any(placed.content) != wanted:
             placed = place_file(direction, contents[file.path], patch.scopes)
         if isinstance(placed, FileRefused):
             problems.extend(
@@ -253,7 +253,7 @@ def _step(
             )
             files.append(file)
             continue
-        result = _id(placed.content)
+        result = blob_id_if_any(placed.content)
         if result != wanted:
             problems.append(
                 Problem(
@@ -277,11 +277,7 @@ def _step(
         return
     plan.steps.append(Step(patch.name, edits))
     contents.update(edits)
-    blobs.update({path: _id(content) for path, content in edits.items()})
-
-
-def _id(content: bytes | None) -> str | None:
-    return None if content is None else blob_id(content)
+    blobs.update({path: blob_id_if_any(content) for path, content in edits.items()})
 
 
 def _with_places(file: FileReport, placed: tuple[Placed, ...]) -> FileReport:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from patchkit.core.blobs import blob_id
+from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.difference import print_git_patch
 from patchkit.core.model import Patch
 from patchkit.core.placement import FileRefused, NotPlaced, place_file
@@ -179,7 +179,7 @@ def build_target(series: Series, target: Target, tree: SourceTree) -> Built:
                 lines = f" (lines {', '.join(map(str, hunk.lines))})" if hunk.lines else ""
                 raise StoreError(where, f"{file.path}, hunk {hunk.hunk}", hunk.refusal.value + lines)
             contents[file.path] = placed.content
-            pairs[file.path] = BlobPair(_id(before), _id(placed.content))
+            pairs[file.path] = BlobPair(blob_id_if_any(before), blob_id_if_any(placed.content))
         patches[patch.name] = PatchLock(
             variant=name, text=text_digest(patch.texts[name]), files=dict(sorted(pairs.items()))
         )
@@ -189,7 +189,7 @@ def build_target(series: Series, target: Target, tree: SourceTree) -> Built:
         raise StoreError(f"{failed[0].patch}/patch.yaml", "checks", "; ".join(problem.message for problem in failed))
     changed = {path: (first[path], contents[path]) for path in contents}
     text = print_git_patch(changed, _preamble(series, target, patches))
-    blobs = {path: blob for path in first if (blob := _id(first[path])) is not None}
+    blobs = {path: blob for path in first if (blob := blob_id_if_any(first[path])) is not None}
     return Built(TargetLock(text_digest(text), patches), text, blobs)
 
 
@@ -213,11 +213,11 @@ def _choose(patch: SeriesPatch, target: Target) -> tuple[str | None, Patch | Non
 def _same_as_recorded(target: Target, path: str, content: bytes | None) -> None:
     """Refuse a source that is not the one recorded in upstream_versions.yaml."""
     recorded = target.blobs.get(path)
-    if recorded is not None and recorded != _id(content):
+    if recorded is not None and recorded != blob_id_if_any(content):
         raise StoreError(
             "upstream_versions.yaml",
             f"{target.name}: blobs: {path}",
-            f"records blob {recorded}, the source at hand has {_id(content)}",
+            f"records blob {recorded}, the source at hand has {blob_id_if_any(content)}",
         )
 
 
@@ -237,10 +237,6 @@ def _keep(series: Series, target: Target, old: LockDocument | None, generated: P
     if text_digest(text) != entry.generated:
         return f"{generated.name} is not the one that the lock names"
     return None
-
-
-def _id(content: bytes | None) -> str | None:
-    return None if content is None else blob_id(content)
 
 
 def _preamble(series: Series, target: Target, patches: dict[str, PatchLock]) -> bytes:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from patchkit.core.blobs import blob_id
+from patchkit.core.blobs import blob_id, blob_id_if_any
 from patchkit.errors import InterruptedWriteError, UnsafePathError, WriteFailedError
 from patchkit.trees import journal as journals
 from patchkit.trees.interface import Edits, Interrupted
@@ -188,7 +188,10 @@ def _changes(root: Path, edits: Edits) -> list[_Change]:
 
 
 def _journal(root: Path, changes: list[_Change], operation: str) -> Journal:
-    entries = tuple(Entry(change.path, _blob(change.before), _blob(change.after), change.mode) for change in changes)
+    entries = tuple(
+        Entry(change.path, blob_id_if_any(change.before), blob_id_if_any(change.after), change.mode)
+        for change in changes
+    )
     made = [folder for change in changes if change.after is not None for folder in missing_folders(root, change.path)]
     return Journal(operation, os.urandom(4).hex(), entries, tuple(dict.fromkeys(made)))
 
@@ -211,10 +214,6 @@ def _condition(root: Path, entry: Entry) -> str:
 
 def _name(path: str) -> str:
     return path.rpartition("/")[2]
-
-
-def _blob(content: bytes | None) -> str | None:
-    return None if content is None else blob_id(content)
 
 
 def _refuse_own_files(root: Path, path: str, state_dir: Path) -> None:
