@@ -1,0 +1,1 @@
+"""What is wrong with a result that applies cleanly, and what changed around it."""

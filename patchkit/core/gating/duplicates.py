@@ -1,0 +1,171 @@
+"""What stands twice where Python, argparse or a reader expects it once."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from patchkit.core.gating.focus import Touched
+from patchkit.core.gating.parsing import Definition, children
+from patchkit.core.scopes import MODULE
+
+# Decorators under which a second definition of the same name belongs to the first.
+_CHAINED: Final = frozenset({"overload", "setter", "getter", "deleter", "register", "dispatch", "variant", "instance"})
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Something that has a name, in a list, body or call where names ought to differ."""
+
+    kind: str
+    """``definition``, ``import``, ``field``, ``parameter``, ``keyword``, ``key`` or ``entry``."""
+    scope: str
+    """Qualified name of the class or function around it, or ``<module>``."""
+    name: str
+
+
+class Twice(msgspec.Struct, frozen=True):
+    """How often it stands there."""
+
+    count: int
+    """At least 2. Where the scope has several such lists or bodies, the largest count."""
+    line: int
+    """1-based line of the last one."""
+    harmless: bool = False
+    """Whether all of them are imports of one thing from one place."""
+
+
+def doubled(  # noqa: PLR0912 - one branch a kind of node
+    tree: ast.Module, touched: Touched | None = None
+) -> dict[Place, Twice]:
+    """Return everything in ``tree`` that stands twice in one body, list or call.
+
+    Definitions and imports are told apart by the name that they bind, in one body: branches of an ``if`` or ``try`` are
+    bodies of their own. Overloads, setters and functions registered with a dispatcher do not count, nor does ``_``.
+    With ``touched`` only what may be new is looked at.
+    """
+    found: dict[Place, Twice] = {}
+    pending: list[tuple[ast.AST, str]] = [(tree, "")]
+    while pending:
+        node, scope = pending.pop()
+        if touched is not None and not touched.node(node):
+            continue
+        inner = scope
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                inner = f"{scope}.{node.name}" if scope else node.name
+                if isinstance(node, ast.ClassDef):
+                    _count("field", inner, _fields(node), found)
+                else:
+                    _count("parameter", inner, _parameters(node.args), found)
+            case ast.Call():
+                if len(node.keywords) > 1:
+                    names = ((keyword.arg, keyword.value.lineno) for keyword in node.keywords if keyword.arg)
+                    _count("keyword", scope or MODULE, names, found)
+            case ast.Dict():
+                _count("key", scope or MODULE, _constants(node.keys), found)
+            case ast.Set():
+                _count("entry", scope or MODULE, _constants(node.elts), found)
+            case ast.Assign(targets=[ast.Name(id="__all__")]) | ast.AugAssign(target=ast.Name(id="__all__")):
+                if isinstance(node.value, ast.List | ast.Tuple):
+                    _count("entry", scope or MODULE, _constants(node.value.elts), found)
+        for field in ("body", "orelse", "finalbody"):
+            body = getattr(node, field, None)
+            if isinstance(body, list):
+                _count("definition", inner or MODULE, _definitions(body), found)
+                _count("import", inner or MODULE, _imports(body), found)
+                _excuse(inner or MODULE, body, found)
+        pending += [(child, inner) for child in children(node)]
+    return found
+
+
+def _count(kind: str, scope: str, items: Iterable[tuple[str, int]], found: dict[Place, Twice]) -> None:
+    items = list(items)
+    counts = Counter(name for name, _ in items)
+    if len(counts) == len(items):
+        return
+    for name, line in items:
+        place = Place(kind, scope, name)
+        if counts[name] > 1 and (place not in found or found[place].count <= counts[name]):
+            found[place] = Twice(counts[name], line)
+
+
+def _definitions(body: Iterable[ast.stmt]) -> Iterator[tuple[str, int]]:
+    for node in body:
+        if isinstance(node, Definition) and node.name != "_" and not any(_chained(d) for d in node.decorator_list):
+            yield node.name, node.lineno
+
+
+def _chained(decorator: ast.expr) -> bool:
+    function = decorator.func if isinstance(decorator, ast.Call) else decorator
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return name in _CHAINED
+
+
+def _imports(body: Iterable[ast.stmt]) -> Iterator[tuple[str, int]]:
+    """Yield what imports bind; of ``import a.b`` and ``import a.c`` the whole name, since both bind ``a`` alike."""
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                yield alias.asname or alias.name, alias.lineno
+
+
+def _excuse(scope: str, body: Iterable[ast.stmt], found: dict[Place, Twice]) -> None:
+    """Note which names a body imports twice from the same place."""
+    places: dict[str, list[tuple[str, ...]]] = {}
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            where = ("." * node.level + (node.module or ""),) if isinstance(node, ast.ImportFrom) else ()
+            for alias in node.names:
+                places.setdefault(alias.asname or alias.name, []).append((*where, alias.name))
+    for name, sources in places.items():
+        twice = found.get(Place("import", scope, name))
+        if twice is not None and len(sources) == twice.count:
+            found[Place("import", scope, name)] = Twice(twice.count, twice.line, harmless=len({*sources}) == 1)
+
+
+def _fields(node: ast.ClassDef) -> Iterator[tuple[str, int]]:
+    for statement in node.body:
+        match statement:
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+                yield name, statement.lineno
+
+
+def _parameters(arguments: ast.arguments) -> Iterator[tuple[str, int]]:
+    given = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
+    for argument in given:
+        if argument is not None:
+            yield argument.arg, argument.lineno
+
+
+def _constants(nodes: Iterable[ast.expr | None]) -> Iterator[tuple[str, int]]:
+    for node in nodes:
+        if isinstance(node, ast.Constant):
+            yield repr(node.value), node.lineno
+
+
+def options(tree: ast.Module, touched: Touched) -> dict[str, int]:
+    """Return the option strings that may be new, each with the 1-based line of its last ``add_argument``."""
+    found: dict[str, int] = {}
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if not touched.node(node):
+            continue
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
+            for argument in node.args:
+                name = argument.value if isinstance(argument, ast.Constant) else None
+                if isinstance(name, str) and name.startswith("-"):
+                    found[name] = max(argument.lineno, found.get(name, 0))
+        pending += children(node)
+    return found
+
+
+def count_option(content: bytes, name: str) -> int:
+    """Count how often a file gives an option to ``add_argument``, wherever, since parsers are handed about."""
+    quoted = rb"[\"']" + re.escape(name.encode("utf-8", "replace")) + rb"[\"']"
+    return len(re.findall(rb"add_argument\(\s*(?:[\"'][^\"'\n]*[\"']\s*,\s*)*" + quoted, content))

@@ -1,0 +1,273 @@
+"""A Python source in chunks, from one class or function at module level to the next, and what each chunk holds.
+
+The texts that gates compare share nearly all of their chunks, so each is looked at once (``Layouts``). As in
+``patchkit.core.gating.focus``, whose blocks these are, everything is found by indentation, without a parser.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, partial
+from typing import Final
+
+from patchkit.core.gating.focus import INNER, head_of, is_whole, stub
+
+_NEXT: Final = re.compile(rb"\n(?=class[ \t]|def[ \t]|async[ \t]+def[ \t])")
+_FIRST: Final = re.compile(rb"(?P<kind>class|def|async[ \t]+def)[ \t]+(?P<name>[\w\x80-\xff]+)")
+# A line that goes on with what a definition began: further right, blank, a comment, a closing bracket.
+_END: Final = re.compile(rb"\n[^ \t\r\n#)\]}]")
+_NESTED_CLASS: Final = re.compile(INNER.pattern.replace(b"def|async[ \\t]+def", b"class"), re.MULTILINE)
+_STRINGS: Final = re.compile(rb'"""(?:[^\\]|\\.)*?"""' + rb"|'''(?:[^\\]|\\.)*?'''", re.DOTALL)
+_IMPORT: Final = re.compile(rb"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(\([^)]*\)|[^\n(]*)", re.MULTILINE)
+# With blanks around the sign: what has none is a keyword argument of a call over several lines.
+_ASSIGNED: Final = re.compile(rb"^[ \t]*((?:\w+[ \t]*,[ \t]*)*\w+)(?:[ \t]*:[^=\n]+)? = ", re.MULTILINE)
+_COMMENT: Final = re.compile(rb"#[^\n]*")
+_FEW: Final = 40
+"""Up to so many lines a search for each takes less time than to split the other text."""
+
+
+class Chunk:
+    """A class or function at module level and the statements behind it, or what stands before the first of them."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        match = _FIRST.match(text)
+        self.name = match["name"] if match is not None else b""
+        """Of the class or function; empty when there is none."""
+        self.is_class = match is not None and match["kind"] == b"class"
+
+    @cached_property
+    def block(self) -> bytes:
+        """The text of the class or function itself; empty when there is none."""
+        if not self.name:
+            return b""
+        end = _END.search(self.text)
+        return self.text if end is None else self.text[: end.start() + 1]
+
+    @cached_property
+    def rest(self) -> bytes:
+        """Module level."""
+        return self.text[len(self.block) :]
+
+    @cached_property
+    def functions(self) -> tuple[re.Match[bytes], ...]:
+        """Functions that are not part of another function, in order."""
+        found: list[re.Match[bytes]] = []
+        if self.block:
+            found.extend(INNER.finditer(self.block))
+        found.extend(INNER.finditer(self.rest))
+        return tuple(found)
+
+    @cached_property
+    def texts(self) -> frozenset[bytes]:
+        """The texts of the functions."""
+        return frozenset(match[0] for match in self.functions)
+
+    @cached_property
+    def frame(self) -> tuple[bytes, ...]:
+        """The lines outside functions, and the first line of each function."""
+        text = INNER.sub(_first_line, self.block) + INNER.sub(_first_line, self.rest)
+        return tuple(text.split(b"\n"))
+
+    def without(self, known: frozenset[bytes]) -> bytes:
+        """Return the text with a stub for each function of ``known``."""
+        cut = partial(_cut, known)
+        return INNER.sub(cut, self.block) + INNER.sub(cut, self.rest)
+
+    @cached_property
+    def heads(self) -> tuple[tuple[bytes, bytes], ...]:
+        """Name and head of each function, and of the class with its first line."""
+        found = [(match["name"], head_of(match[0])) for match in self.functions]
+        if self.is_class:
+            constructors = b"".join(head for name, head in found if name == b"__init__")
+            found.append((self.name, self.block.partition(b"\n")[0] + constructors))
+        return tuple(found)
+
+    @cached_property
+    def imports(self) -> frozenset[bytes]:
+        """Names that imports at module level bind, as far as one can see without a parser."""
+        found: set[bytes] = set()
+        for match in _IMPORT.finditer(self._module_level):
+            for part in _COMMENT.sub(b"", match[1]).strip(b"() \t\n\r,").split(b","):
+                words = part.split()
+                if words:
+                    found.add(words[-1] if len(words) > 1 else words[0].partition(b".")[0])
+        return frozenset(found)
+
+    @cached_property
+    def bound(self) -> frozenset[bytes]:
+        """Names that are bound at module level for sure; there may be more."""
+        names = {self.name, *self.imports}
+        for match in _ASSIGNED.finditer(self._module_level):
+            names.update(word.strip() for word in match[1].split(b","))
+        names.update(match["name"] for match in INNER.finditer(self.rest))
+        names.update(match["name"] for match in _NESTED_CLASS.finditer(self.rest))
+        return frozenset(names)
+
+    @cached_property
+    def _module_level(self) -> bytes:
+        text = _STRINGS.sub(b"", self.rest)
+        return b"" if b'"""' in text or b"'''" in text else _NESTED_CLASS.sub(b"", INNER.sub(b"", text))
+
+
+class Layout:
+    """The chunks of one text."""
+
+    def __init__(self, chunks: tuple[Chunk, ...]) -> None:
+        self.chunks = chunks
+        self.texts = frozenset(chunk.text for chunk in chunks)
+        self._names = frozenset(chunk.name for chunk in chunks)
+
+    def binds(self, name: bytes) -> bool:
+        """Tell whether ``name`` is bound at module level for sure."""
+        return name in self._names or any(name in chunk.bound for chunk in self.chunks)
+
+    def beside(self, other: Layout) -> list[Chunk]:
+        """Return the chunks that ``other`` does not have."""
+        return [chunk for chunk in self.chunks if chunk.text not in other.texts]
+
+
+class Layouts:
+    """Layouts of texts that have much in common."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Chunk] = {}
+
+    def of(self, content: bytes) -> Layout:
+        """Return the layout of ``content``."""
+        return Layout(tuple(self._chunks(content if content.endswith(b"\n") else content + b"\n")))
+
+    def _chunks(self, text: bytes) -> Iterator[Chunk]:
+        at = 0
+        for end in (*(match.end() for match in _NEXT.finditer(text)), len(text)):
+            part = text[at:end]
+            chunk = self._known.get(part)
+            if chunk is None:
+                chunk = self._known[part] = Chunk(part)
+            yield chunk
+            at = end
+
+
+def new_lines(content: bytes, other: bytes) -> frozenset[bytes]:
+    """Return the lines of ``content``, without their endings, that ``other`` has nowhere."""
+    here, there = (frozenset(_NEXT.split(text)) for text in (content, other))
+    lines = frozenset(line for part in here - there for line in part.split(b"\n"))
+    if len(lines) > _FEW:
+        return lines.difference(other.split(b"\n"))
+    text = b"\n" + other + b"\n"
+    return frozenset(line for line in lines if b"\n" + line + b"\n" not in text)
+
+
+def excerpts(one: bytes, two: bytes, scopes: Iterable[str]) -> tuple[bytes, bytes]:
+    """Return what each text has of ``scopes`` (qualified names) and the classes and functions around them.
+
+    Lines keep their text and order, not their number. Functions of a class that are none of ``scopes``, and those that
+    both texts have word for word, are stubs. All of a text where a string or a continued line goes on from one chunk
+    into the next.
+    """
+    layouts = Layouts()
+    sides = layouts.of(one), layouts.of(two)
+    wanted = [*scopes]
+    tops = {scope.split(".", maxsplit=1)[0].encode() for scope in wanted}
+    plain = [
+        {chunk.name: _plain(chunk.block) for chunk in side.chunks if chunk.is_class and chunk.name in tops}
+        for side in sides
+    ]
+    both = {name: texts & plain[1].get(name, frozenset()) for name, texts in plain[0].items()}
+    return _excerpt(one, sides[0], wanted, both), _excerpt(two, sides[1], wanted, both)
+
+
+def _plain(block: bytes) -> frozenset[bytes]:
+    """Return the functions in a class that have no decorators."""
+    return frozenset(match[0] for match in INNER.finditer(block) if not _is_decorated(block, match.start()))
+
+
+def _is_decorated(block: bytes, at: int) -> bool:
+    above = block[:at].rstrip()
+    return above[above.rfind(b"\n") + 1 :].lstrip()[:1] in (b"@", b")", b"]", b"}")
+
+
+def _excerpt(content: bytes, layout: Layout, scopes: Iterable[str], both: Mapping[bytes, frozenset[bytes]]) -> bytes:
+    paths = [scope.encode().split(b".") for scope in scopes]
+    tops = frozenset(path[0] for path in paths)
+    members = frozenset(name for path in paths for name in path[1:])
+    names = b"|".join(map(re.escape, sorted(tops)))
+    nested = re.compile(rb"\n[ \t]+(?:async[ \t]+)?(?:def|class)[ \t]+(?:" + names + rb")\b")
+    out: list[bytes] = []
+    above = b""
+    for chunk in layout.chunks:
+        if not is_whole(chunk.text):
+            return content
+        if chunk.name in tops:
+            out.append(_decorators(above))
+            others = frozenset(match[0] for match in INNER.finditer(chunk.block) if match["name"] not in members)
+            known = others | both.get(chunk.name, frozenset())
+            out.append(INNER.sub(partial(_cut, known), chunk.block) if chunk.is_class else chunk.block)
+        above = chunk.rest
+        if above and nested.search(b"\n" + above):
+            out.append(above)
+            above = b""
+    return b"".join(out)
+
+
+def _first_line(match: re.Match[bytes]) -> bytes:
+    return match[0][: match[0].index(b"\n") + 1]
+
+
+def _cut(known: frozenset[bytes], match: re.Match[bytes]) -> bytes:
+    return stub(match, shown=False) if match[0] in known and is_whole(match[0]) else match[0]
+
+
+def _decorators(above: bytes) -> bytes:
+    """Return the decorators at the end of what stands above a definition."""
+    lines = above.splitlines(keepends=True)
+    first = at = len(lines)
+    while at and (not lines[at - 1].strip() or lines[at - 1][:1] in b" \t)]}#@"):
+        at -= 1
+        if lines[at].startswith(b"@"):
+            first = at
+    return b"".join(lines[first:])
+
+
+def functions_of(chunks: Iterable[Chunk]) -> frozenset[bytes]:
+    """Return the texts of all functions in ``chunks``."""
+    return frozenset[bytes]().union(*(chunk.texts for chunk in chunks))
+
+
+class Sides:
+    """Two layouts and where they differ."""
+
+    def __init__(self, here: Layout, there: Layout) -> None:
+        self.here = here.beside(there)
+        """Chunks that only the first has."""
+        self.there = there.beside(here)
+        """Chunks that only the second has."""
+
+    @cached_property
+    def functions(self) -> tuple[frozenset[bytes], frozenset[bytes]]:
+        """Functions in chunks that only one has, of either."""
+        return functions_of(self.here), functions_of(self.there)
+
+    @cached_property
+    def _heads(self) -> tuple[dict[bytes, list[bytes]], dict[bytes, list[bytes]]]:
+        return _heads(self.here), _heads(self.there)
+
+    @cached_property
+    def new_heads(self) -> frozenset[bytes]:
+        """Names of functions and classes with a head that only the first has."""
+        here, there = self._heads
+        known = frozenset(head for heads in there.values() for head in heads)
+        return frozenset(name for name, heads in here.items() if not known.issuperset(heads))
+
+    def same_heads(self, name: bytes) -> bool:
+        """Tell whether what goes by ``name`` has the same head or heads in both."""
+        return self._heads[0].get(name) == self._heads[1].get(name)
+
+
+def _heads(chunks: Iterable[Chunk]) -> dict[bytes, list[bytes]]:
+    found: dict[bytes, list[bytes]] = {}
+    for chunk in chunks:
+        for name, head in chunk.heads:
+            found.setdefault(name, []).append(head)
+    return found

@@ -1,0 +1,154 @@
+"""Python sources as syntax trees: the one place that calls the parser of the running Python."""
+
+from __future__ import annotations
+
+import ast
+import symtable
+import warnings
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from typing import Final
+
+Version = tuple[int, int]
+"""Major and minor version of a Python, such as ``(3, 10)``."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What the parser and walks over its trees raise on texts that are no Python, hold a NUL, or nest too deep."""
+
+
+@lru_cache(maxsize=8)
+def parse(content: bytes, python: Version | None = None) -> ast.Module | None:
+    """Parse ``content``, or return None when the running Python cannot.
+
+    ``python`` refuses syntax that is newer than that version, as far as ``ast.parse`` knows (its ``feature_version``);
+    a version newer than the running Python asks for nothing more. Byte order marks and coding cookies are the
+    parser's business. The tree is shared by everyone who asks for the same text: nobody may change it.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a doubtful escape in somebody's file is no concern of ours
+        try:
+            return ast.parse(content, feature_version=python)
+        except UNREADABLE:
+            return None
+
+
+@lru_cache(maxsize=8)
+def table(content: bytes) -> symtable.SymbolTable | None:
+    """Return the compiler's symbol table of ``content``, or None when the running Python cannot read it.
+
+    The tree stays in C, which takes a third of the time of ``parse``.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return symtable.symtable(content, "<text>", "exec")  # type: ignore[arg-type] # typeshed knows no bytes
+        except UNREADABLE:
+            return None
+
+
+def parses(content: bytes) -> bool:
+    """Tell whether the running Python can read ``content``: a stricter and quicker question than ``parse``."""
+    return table(content) is not None
+
+
+def syntax_error(content: bytes, python: Version | None = None) -> tuple[int, str]:
+    """Return the 1-based line and the message of what keeps ``content`` from being read, which it must be."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ast.parse(content, feature_version=python)
+            symtable.symtable(content, "<text>", "exec")  # type: ignore[arg-type] # as in table
+        except SyntaxError as error:
+            return error.lineno or 1, error.msg
+        except UNREADABLE as error:
+            return 1, str(error) or "it nests too deep"
+    raise ValueError("nothing is wrong with this text")
+
+
+# Fields that hold no nodes worth a visit: names as strings, operators, contexts.
+_NO_NODES: Final = frozenset(
+    {"arg", "attr", "conversion", "ctx", "id", "is_async", "kind", "kwd_attrs", "level", "module", "op", "ops", "rest"}
+    | {"simple", "type_comment", "type_ignores"}
+)
+_NO_CHILDREN: Final = (ast.Constant, ast.Global, ast.MatchSingleton, ast.Nonlocal, ast.alias)
+
+
+@cache
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    return () if issubclass(kind, _NO_CHILDREN) else tuple(field for field in kind._fields if field not in _NO_NODES)
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """Return the nodes right below ``node``, without operators and contexts.
+
+    ``ast.iter_child_nodes`` gives those too, and takes three times as long; walks are most of what gates cost.
+    """
+    found: list[ast.AST] = []
+    values = node.__dict__
+    for field in _fields(type(node)):  # type: ignore[arg-type] # mypy takes the class for an instance
+        value = values.get(field)
+        if type(value) is list:
+            found += [child for child in value if child is not None] if None in value else value
+        elif value is not None and type(value) is not str:
+            found.append(value)
+    return found
+
+
+def walk(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield ``node`` and everything below it that ``children`` knows, in no particular order."""
+    pending = [node]
+    while pending:
+        found = pending.pop()
+        yield found
+        pending += children(found)
+
+
+def statements(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Yield ``nodes`` and the statements, handlers and cases in them, those of inner definitions included."""
+    pending = list(nodes)
+    while pending:
+        found = pending.pop()
+        yield found
+        pending += below(found)
+
+
+def below(node: ast.AST) -> list[ast.AST]:
+    """Return the statements, handlers and cases right below ``node``."""
+    values = node.__dict__
+    found: list[ast.AST] = []
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        value = values.get(field)
+        if type(value) is list:  # a lambda's body and that of a conditional expression are no list
+            found += value
+    return found
+
+
+def definitions(tree: ast.AST, around: str = "") -> Iterator[tuple[str, Definition]]:
+    """Yield the qualified name and node of every class and function, outer ones first (names as in ``core.scopes``)."""
+    for child in below(tree):
+        if isinstance(child, Definition):
+            name = f"{around}.{child.name}" if around else child.name
+            yield name, child
+            yield from definitions(child, name)
+        else:
+            yield from definitions(child, around)
+
+
+class ScopesByLine:
+    """Which class or function each line of a tree stands in."""
+
+    def __init__(self, tree: ast.Module, module: str) -> None:
+        self._module = module
+        self._names: list[str] = []
+        for name, node in definitions(tree):  # inner ones come after those around them
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            last = node.end_lineno or node.lineno
+            self._names.extend([module] * (last + 1 - len(self._names)))
+            self._names[first : last + 1] = [name] * (last + 1 - first)
+
+    def at(self, line: int) -> str:
+        """Return the qualified name of the innermost scope that holds the 1-based ``line``."""
+        return self._names[line] if line < len(self._names) else self._module

@@ -1,0 +1,144 @@
+"""Attributes that one side uses and the other side took away."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from patchkit.core.gating.layout import new_lines
+from patchkit.core.gating.parsing import walk
+
+_WORD: Final = re.compile(rb"[^\W\d][\w\x80-\xff]{2,}")
+# Where a line binds an attribute: in a method, as a method, as a field.
+_BINDING: Final = re.compile(
+    rb"\.(\w+)[ \t]*(?::[^=\n]+)?=(?!=)"
+    rb"|\b(?:def|class)[ \t]+(\w+)"
+    rb"|^[ \t]+(\w+)[ \t]*(?::(?![ \t]*$)|=(?!=))",
+    re.MULTILINE,
+)
+
+
+_MANY: Final = 30
+"""From so many words on, one pass over the text is quicker than a search for each."""
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """A use of something that is not there."""
+
+    line: int
+    """1-based line in the result."""
+    name: str
+    message: str
+
+
+def stale_attributes(
+    base: bytes, changed: bytes, target: bytes, result: bytes, tree: Callable[[], ast.Module]
+) -> Iterator[Reference]:
+    """Yield attributes that lines of the patch read, that ``base`` bound and that ``target`` mentions nowhere.
+
+    ``tree`` gives what the patch touched in ``result``. An attribute that the result binds anywhere is there.
+    """
+    words = {word for line in _added(base, changed) for word in _WORD.findall(line)}
+    if len(words) > _MANY:
+        words.difference_update(_WORD.findall(target))
+    gone = {
+        word.decode("utf-8", "replace")
+        for word in words
+        if not has_word(target, word) and has_word(result, word) and _binds(base, word)
+    }
+    if not gone:
+        return
+    present = bound_attributes(tree())
+    seen: set[str] = set()
+    for node in attributes_read(tree()):
+        if node.attr in gone - present and node.attr not in seen:
+            seen.add(node.attr)
+            yield Reference(node.lineno, node.attr, f"{node.attr} is used here, and the target has it no more")
+
+
+def removed_attributes(
+    changed: bytes, target: bytes, result: bytes, trees: Callable[[bytes], ast.Module]
+) -> Iterator[Reference]:
+    """Yield attributes of ``self`` that ``target`` binds, ``result`` does not bind and reads, and ``changed`` does not.
+
+    An attribute that ``changed`` reads without binding it comes from elsewhere, such as a class that is inherited.
+    """
+    lost: set[bytes] = set()
+    for line in _added(result, target):
+        for groups in _BINDING.findall(line):
+            lost.update(word for word in groups if word)
+    lost = {word for word in lost if b"." + word in result and not _binds(result, word) and not _uses(changed, word)}
+    if not lost:
+        return
+    names = {word.decode("utf-8", "replace") for word in lost}
+    tree = trees(result)
+    names -= bound_attributes(tree)
+    for node in attributes_read(tree):
+        if node.attr in names and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+            names.discard(node.attr)
+            yield Reference(node.lineno, node.attr, f"nothing binds {node.attr} any more, and the target uses it here")
+
+
+def has_word(content: bytes, word: bytes) -> bool:
+    """Tell whether ``word`` stands in ``content`` with no other character of a name beside it."""
+    return next(_places(content, word), None) is not None
+
+
+def _places(content: bytes, word: bytes) -> Iterator[int]:
+    """Yield where ``word`` stands; a pattern that looks behind would be tried at every byte, where find() jumps."""
+    at = content.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not _is_word(content[at - 1 : at]) and not _is_word(content[end : end + 1]):
+            yield at
+        at = content.find(word, end)
+
+
+def _is_word(byte: bytes) -> bool:
+    return byte.isalnum() or byte == b"_" or byte > b"\x7f"
+
+
+def _uses(content: bytes, word: bytes) -> bool:
+    """Tell whether ``content`` has ``word`` after a dot."""
+    return any(content[at - 1 : at] == b"." for at in _places(content, word))
+
+
+def _binds(content: bytes, word: bytes) -> bool:
+    """Tell whether a line of ``content`` looks as if it bound the attribute ``word``."""
+    for at in _places(content, word):
+        start, end = content.rfind(b"\n", 0, at) + 1, content.find(b"\n", at)
+        line = content[start : end if end >= 0 else len(content)]
+        if any(word in groups for groups in _BINDING.findall(line)):
+            return True
+    return False
+
+
+def bound_attributes(tree: ast.AST) -> frozenset[str]:
+    """Return what could be an attribute of something: whatever is assigned, defined, or a parameter in ``tree``."""
+    bound: set[str] = set()
+    for node in walk(tree):
+        match node:
+            case ast.Attribute(attr=name, ctx=ast.Store()) | ast.Name(id=name, ctx=ast.Store()):
+                bound.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                bound.add(name)
+            case ast.arg(arg=name):
+                bound.add(name)
+            case ast.alias():
+                bound.add(node.asname or node.name)
+    return frozenset(bound)
+
+
+def attributes_read(tree: ast.AST) -> list[ast.Attribute]:
+    """Return the attributes that ``tree`` reads, in order of lines."""
+    found = [node for node in walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)]
+    return sorted(found, key=lambda node: (node.lineno, node.col_offset))
+
+
+def _added(old: bytes, new: bytes) -> Iterable[bytes]:
+    """Return the lines of ``new`` that ``old`` has nowhere, without comments."""
+    return [line for line in new_lines(new, old) if not line.lstrip().startswith(b"#")]

@@ -1,0 +1,157 @@
+"""Statements that a patch adds once and that a merge holds twice, mostly since upstream had added them too."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from patchkit.core.gating.focus import holding, only
+from patchkit.core.gating.layout import new_lines
+from patchkit.core.gating.parsing import ScopesByLine, parse, walk
+from patchkit.core.scopes import MODULE
+
+TELLING: Final = 40
+"""Bytes from which on a single statement that stands twice is no coincidence."""
+
+_Key = tuple[str, bytes]
+
+
+class Repeat(msgspec.Struct, frozen=True):
+    """A run of statements that stands twice in one scope."""
+
+    scope: str
+    """Qualified name of the class or function, or ``<module>``."""
+    line: int
+    """1-based line of the first statement of the later copy."""
+    statements: int
+    """How many statements the run has, those inside compound statements counted too."""
+    upstreamed: bool
+    """Whether the target has added every line of it too."""
+
+
+def repeats(base: bytes, changed: bytes, target: bytes, result: bytes) -> tuple[Repeat, ...]:
+    """Return the runs that ``changed`` added to ``base`` and that ``result`` holds more often than anybody else.
+
+    A line counts when in its scope ``changed`` has it more often than ``base``, and ``result`` more often than
+    ``changed`` and ``target``, white space at its ends aside; and when ``target`` too has it more often than ``base``,
+    or ``result`` has more new ones than ``changed`` has. A run is one or more neighbouring statements made of
+    nothing but such lines. One simple statement says too little, unless upstream added it too and it is as long as
+    ``TELLING``. Where one of the texts does not parse there is none.
+    """
+    suspects = _suspects(base, changed, target, result)
+    if not suspects:
+        return ()
+    read = [_read(content, suspects) for content in (base, changed, target, result)]
+    in_base, in_changed, in_target, in_result = (Counter(keys) for _, keys in read)
+    tree, keys = read[-1]
+    upstream = frozenset(key for key in in_target if in_target[key] > in_base[key])
+    twice = [
+        not key[1]
+        or (
+            in_result[key] > max(in_changed[key], in_target[key])
+            and in_changed[key] > in_base[key]
+            and (key in upstream or in_result[key] - in_target[key] > in_changed[key] - in_base[key])
+        )
+        for key in keys
+    ]
+    found = _Copies(keys, twice, upstream)
+    if all(tree is not None for tree, _ in read) and tree is not None:
+        found.visit(tree)
+    return tuple(sorted(found.repeats, key=lambda repeat: repeat.line))
+
+
+def _read(content: bytes, suspects: Iterable[bytes]) -> tuple[ast.Module | None, list[_Key]]:
+    """Return a tree with the definitions that hold ``suspects``, and for each line its scope and stripped text.
+
+    The text of comments and blank lines is empty.
+    """
+    cut = only(content, holding(content, suspects))
+    tree = parse(cut)
+    if tree is None:
+        cut, tree = content, parse(content)
+    if tree is None:
+        return None, []
+    scopes = ScopesByLine(tree, MODULE)
+    numbered = enumerate((line.strip() for line in cut.split(b"\n")), start=1)
+    return tree, [(scopes.at(number), b"" if line.startswith(b"#") else line) for number, line in numbered]
+
+
+def _suspects(base: bytes, changed: bytes, target: bytes, result: bytes) -> frozenset[bytes]:
+    """Return the lines that are new in the patch and stand more often in the result, scopes aside."""
+    new = {line.strip() for line in new_lines(changed, base)}
+    new = {line for line in new if len(line) > 3 and not line.startswith(b"#") and line not in base}
+    # What stands in the result once, be it as a part of a line, cannot stand there more often than elsewhere.
+    new = {line for line in new if result.count(line) > 1}
+    if not new:
+        return frozenset()
+    counts = [
+        Counter(stripped for line in text.split(b"\n") if (stripped := line.strip()) in new)
+        for text in (changed, target, result)
+    ]
+    return frozenset(line for line in new if counts[2][line] > max(counts[0][line], counts[1][line]))
+
+
+_Path = tuple[tuple[ast.AST, str], ...]
+"""The compound statements around a statement, outermost first, each with the field that holds it."""
+
+
+def _exclusive(one: _Path, two: _Path) -> bool:
+    """Tell whether two statements stand in different branches of one ``if``, so that never both are run."""
+    for (node, field), (other, other_field) in zip(one, two, strict=False):
+        if node is not other:
+            return False
+        if field != other_field:
+            return isinstance(node, ast.If)
+    return False
+
+
+class _Copies:
+    """The walk that tells second copies of statements from first ones, in the order of the text."""
+
+    def __init__(self, keys: Sequence[_Key], twice: Sequence[bool], upstream: frozenset[_Key]) -> None:
+        self.repeats: list[Repeat] = []
+        self._keys = keys
+        self._twice = twice
+        self._upstream = upstream
+        self._seen: dict[tuple[_Key, ...], list[_Path]] = {}
+        self._path: _Path = ()
+
+    def visit(self, node: ast.AST) -> None:
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            body = getattr(node, field, None)
+            if isinstance(body, list):
+                self._path = (*self._path, (node, field))
+                self._body(body)
+                self._path = self._path[:-1]
+
+    def _body(self, body: Sequence[ast.AST]) -> None:
+        run: list[ast.AST] = []
+        for child in body:
+            key = self._key(child) if isinstance(child, ast.stmt) else ()
+            if key and any(not _exclusive(path, self._path) for path in self._seen.get(key, ())):
+                run.append(child)
+                continue
+            self._close(run)
+            self.visit(child)
+            self._seen.setdefault(key, []).append(self._path)
+        self._close(run)
+
+    def _key(self, node: ast.stmt) -> tuple[_Key, ...]:
+        """Return the lines of a statement, or nothing when one of them does not stand twice."""
+        lines = slice(node.lineno - 1, node.end_lineno)
+        return tuple(key for key in self._keys[lines] if key[1]) if all(self._twice[lines]) else ()
+
+    def _close(self, run: list[ast.AST]) -> None:
+        size = sum(1 for node in run for child in walk(node) if isinstance(child, ast.stmt))
+        imports = all(isinstance(node, ast.Import | ast.ImportFrom) for node in run)
+        if run and isinstance(run[0], ast.stmt) and not imports:
+            line = run[0].lineno
+            keys = {key for node in run if isinstance(node, ast.stmt) for key in self._key(node)}
+            upstreamed = keys <= self._upstream
+            if size > 1 or (upstreamed and sum(len(text) for _, text in keys) >= TELLING):
+                self.repeats.append(Repeat(self._keys[line - 1][0], line, size, upstreamed))
+        run.clear()

@@ -1,0 +1,250 @@
+"""What of a planned result stands in it word for word as in a text that somebody vouches for.
+
+Most results are the target with some functions as the patch has them. What holds inside of such a function holds in the
+changed text too, and a gate that compares the two finds nothing. Each property here is True when the rules of the same
+name are sure to find nothing, which takes no syntax tree of the whole file; False says only that they have to be asked.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import symtable
+from collections import Counter
+from functools import cached_property
+from typing import Final
+
+from patchkit.core.gating.duplicates import doubled
+from patchkit.core.gating.flow import unassigned
+from patchkit.core.gating.layout import Chunk, Layouts, Sides, functions_of
+from patchkit.core.gating.loose import GIVEN, bindable_words
+from patchkit.core.gating.parsing import Version, parse, table, walk
+
+_CALL: Final = re.compile(rb"(?<![\w.])(?:(?:self|cls)\.)?([^\W\d]\w*)\(")
+_HEAD: Final = re.compile(rb"[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+[\w\x80-\xff]+")
+_OPTION: Final = re.compile(rb"[\"'](-[^\"'\n]*)[\"']")
+
+# Lines outside functions about whose coming or going pyflakes may know more than the compiler's table: an order that
+# does not fit, an export of nothing, a statement in the wrong place.
+_TELLING: Final = re.compile(
+    rb"(?!from\b|import\b|class\b|def\b|async\b)[^\s#)\]}\"']"
+    rb"|[ \t]*@|[ \t]+[\"']\w+[\"'],|[ \t]+(?:return|yield|break|continue)\b"
+)
+
+
+class Verbatim:
+    """The result of carrying a patch, compared with the target and with the changed text."""
+
+    def __init__(self, changed: bytes, target: bytes, result: bytes, python: Version | None) -> None:
+        layouts = Layouts()
+        self._result, self._target, self._changed = (layouts.of(text) for text in (result, target, changed))
+        self._text = result
+        self._known_texts = changed, target
+        self._python = python
+        self._since_target = Sides(self._result, self._target)
+        self._beside_changed = Sides(self._result, self._changed)
+        self._new, self._old = self._since_target.here, self._since_target.there
+
+    @cached_property
+    def readable(self) -> bool:
+        """The result is Python, if the target is."""
+        if self._tables is None:
+            return False
+        if self._python is None:
+            return True
+        return all(parse(self._alone(chunk, self._of_target), self._python) is not None for chunk in self._new)
+
+    @cached_property
+    def names(self) -> bool:
+        """No name is unbound that was not so before."""
+        if self._tables is None or self.frame_moved:
+            return False
+        read: set[str] = set()
+        for each in self._tables:
+            bound, mentioned = _module_names(each)
+            read |= mentioned - bound
+        unknown = (name.encode() for name in read - GIVEN)
+        return all(self._result.binds(name) for name in unknown) and self._nothing_lost
+
+    @cached_property
+    def flow(self) -> bool:
+        """No local is read that has no value."""
+        trees = self._trees
+        return trees is not None and not any(unassigned(tree) for tree in trees)
+
+    @cached_property
+    def doubled(self) -> bool:
+        """Nothing stands twice in one body, list or call."""
+        if self._trees is None or any(doubled(tree) for tree in self._trees):
+            return False
+        if self._same_frame:
+            return True
+        new = Counter(name for chunk in self._result.chunks if (name := chunk.name))
+        new -= Counter(chunk.name for chunk in self._target.chunks)
+        imports = Counter(name for chunk in self._new for name in chunk.imports)
+        imports -= Counter(name for chunk in self._old for name in chunk.imports)
+        chunks = self._result.chunks
+        return not any(sum(chunk.name == name for chunk in chunks) > 1 for name in new) and not any(
+            sum(name in chunk.imports for chunk in chunks) > 1 for name in imports
+        )
+
+    @cached_property
+    def options(self) -> bool:
+        """No option is added that is there."""
+        if not any(b"add_argument" in chunk.text for chunk in self._new):
+            return True
+        here = Counter(name for chunk in self._new for name in _OPTION.findall(chunk.text))
+        there = Counter(name for chunk in self._old for name in _OPTION.findall(chunk.text))
+        return all(
+            self._text.count(b'"' + name + b'"') + self._text.count(b"'" + name + b"'") == 1 for name in here - there
+        )
+
+    @cached_property
+    def calls(self) -> bool:
+        """Every call that is new, or whose callee has a new head, fits as it does where it comes from."""
+        return self._vouched_calls_fit and self._fresh_calls_fit and self._callers_fit
+
+    # what these rest on
+
+    @cached_property
+    def _of_target(self) -> frozenset[bytes]:
+        return self._since_target.functions[1]
+
+    @cached_property
+    def _of_changed(self) -> frozenset[bytes]:
+        """Functions of the changed text that may stand in what is new: those of the chunks that the target has not."""
+        return functions_of(self._changed.beside(self._target))
+
+    @cached_property
+    def _fresh(self) -> list[Chunk]:
+        """What holds functions that nobody has word for word."""
+        vouched = self._of_target | self._of_changed
+        return [chunk for chunk in self._new if not chunk.texts <= vouched]
+
+    @cached_property
+    def _same_frame(self) -> bool:
+        return [chunk.frame for chunk in self._new] == [chunk.frame for chunk in self._old] and [
+            chunk.text for chunk in self._result.chunks if chunk.text in self._target.texts
+        ] == [chunk.text for chunk in self._target.chunks if chunk.text in self._result.texts]
+
+    @cached_property
+    def frame_moved(self) -> bool:
+        """A line outside functions came or went that pyflakes may have something to say about."""
+        return any(_TELLING.match(line) for line in self._added_frame | self._lost_frame)
+
+    @cached_property
+    def _added_frame(self) -> frozenset[bytes]:
+        """Lines outside functions that the target does not have."""
+        there = frozenset(line for chunk in self._old for line in chunk.frame)
+        return frozenset(line for chunk in self._new for line in chunk.frame) - there
+
+    @cached_property
+    def _lost_frame(self) -> frozenset[bytes]:
+        """Lines outside functions that the result does not have any more."""
+        here = frozenset(line for chunk in self._new for line in chunk.frame)
+        return frozenset(line for chunk in self._old for line in chunk.frame) - here
+
+    @cached_property
+    def _nothing_lost(self) -> bool:
+        """What a lost line outside functions may have bound is bound all the same, or nobody mentions it."""
+        lost, added = ({_beginning(line): line for line in lines} for lines in (self._lost_frame, self._added_frame))
+        words = {word for start, line in lost.items() if start not in added for word in bindable_words(line)}
+        return all(word not in self._text or self._result.binds(word) for word in words)
+
+    @cached_property
+    def _tables(self) -> list[symtable.SymbolTable] | None:
+        found = [table(self._alone(chunk, self._of_target)) for chunk in self._new]
+        return None if None in found else [each for each in found if each is not None]
+
+    @cached_property
+    def _trees(self) -> list[ast.Module] | None:
+        """Trees of what nobody vouches for."""
+        frames = {chunk.frame for chunk in self._old}
+        wanted = [chunk for chunk in self._new if chunk in self._fresh or chunk.frame not in frames]
+        found = [parse(self._alone(chunk, self._of_target | self._of_changed)) for chunk in wanted]
+        return None if None in found else [each for each in found if each is not None]
+
+    def _alone(self, chunk: Chunk, known: frozenset[bytes]) -> bytes:
+        """Return a chunk that can be read by itself, with stubs for ``known`` functions."""
+        text = chunk.without(known)
+        tail = text.rstrip().rpartition(b"\n")[2]
+        # A decorator belongs to the next chunk.
+        return text + b"def _():pass\n" if tail[:1] in b"@)" else text
+
+    @cached_property
+    def _vouched_calls_fit(self) -> bool:
+        """What is called in functions of the changed text and outside functions has the head that it has there."""
+        vouched = self._since_target.functions[0] & self._of_changed - self._of_target
+        called = {name for text in (*vouched, *self._added_frame) for name in _CALL.findall(text)}
+        return all(map(self._beside_changed.same_heads, called))
+
+    @cached_property
+    def _fresh_calls_fit(self) -> bool:
+        """Calls in functions that both sides changed stand there as on one of the sides, and so do their callees."""
+        sides = self._beside_changed, self._since_target
+        for chunk in self._fresh:
+            text = self._alone(chunk, self._of_target | self._of_changed)
+            tree = parse(text)
+            if tree is None:
+                return False
+            lines = text.split(b"\n")
+            for node in walk(tree):
+                match node:
+                    case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name)):
+                        call = b"\n".join(lines[node.lineno - 1 : node.end_lineno])
+                        same = (side.same_heads(name.encode()) for side in sides)
+                        both = zip(same, self._known_texts, strict=True)
+                        if not any(fits and call in text for fits, text in both) and self._defines(name.encode()):
+                            return False
+        return True
+
+    def _defines(self, name: bytes) -> bool:
+        return any(keyword + name + end in self._text for keyword in (b"def ", b"class ") for end in (b"(", b":"))
+
+    @cached_property
+    def _callers_fit(self) -> bool:
+        """Who calls a function whose head is new calls it as in the changed text."""
+        new = self._since_target.new_heads
+        if not new:
+            return True
+        if not all(map(self._beside_changed.same_heads, new)):
+            return False
+        here, there = self._beside_changed.functions
+        lines = {line for chunk in self._beside_changed.here for line in chunk.frame}
+        text = b"\n".join([*(here - there), *lines])
+        return not any(_calls(text, name + b"(") for name in new)
+
+
+def _beginning(line: bytes) -> bytes:
+    """Return a definition's head up to its name, and any other line as it is."""
+    head = _HEAD.match(line)
+    return line if head is None else head[0]
+
+
+def _calls(text: bytes, word: bytes) -> bool:
+    at = text.find(word)
+    while at >= 0:
+        if text[max(0, at - 6) : at] != b"class " and text[max(0, at - 4) : at] != b"def ":
+            return True
+        at = text.find(word, at + 1)
+    return False
+
+
+def _module_names(module: symtable.SymbolTable) -> tuple[set[str], set[str]]:
+    """Return what a chunk binds at module level, and what it reads there and from its functions."""
+    bound: set[str] = set()
+    read: set[str] = set()
+    for symbol in module.get_symbols():
+        if symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace():
+            bound.add(symbol.get_name())
+        if symbol.is_referenced():
+            read.add(symbol.get_name())
+    pending = module.get_children()
+    while pending:
+        found = pending.pop()
+        pending += found.get_children()
+        if isinstance(found, symtable.Function):
+            read.update(found.get_globals())
+        else:
+            read.update(symbol.get_name() for symbol in found.get_symbols() if symbol.is_global())
+    return bound, read

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from patchkit.core.gating.references import Reference, has_word, removed_attributes, stale_attributes
+
+BASE = b"""\
+class C:
+    def __init__(self):
+        self.count = 0
+
+    def size(self):
+        return 1
+"""
+
+
+def stale(base: bytes, changed: bytes, target: bytes, result: bytes) -> list[Reference]:
+    return list(stale_attributes(base, changed, target, result, lambda: ast.parse(result)))
+
+
+def removed(changed: bytes, target: bytes, result: bytes) -> list[Reference]:
+    return list(removed_attributes(changed, target, result, ast.parse))
+
+
+@pytest.mark.parametrize(("old", "use"), [(b"count", b"self.count"), (b"size", b"self.size()")])
+def test_an_attribute_that_upstream_renamed_is_stale(old: bytes, use: bytes) -> None:
+    added = b"\n    def more(self):\n        return " + use + b"\n"
+    target = BASE.replace(old, b"renamed")
+
+    assert stale(BASE, BASE + added, target, target + added) == [
+        Reference(9, old.decode(), f"{old.decode()} is used here, and the target has it no more")
+    ]
+
+
+def test_an_attribute_that_the_result_binds_is_not_stale() -> None:
+    added = b"\n    def more(self):\n        self.count = 1\n        return self.count\n"
+    target = BASE.replace(b"count", b"renamed")
+
+    assert stale(BASE, BASE + added, target, target + added) == []
+
+
+def test_an_attribute_that_the_base_only_used_may_live_elsewhere() -> None:
+    base = b"def f(config):\n    return config.depth\n"
+    added = b"def g(config):\n    return config.depth + 1\n"
+    target = b"def f(config):\n    return 1\n"
+
+    assert stale(base, base + added, target, target + added) == []
+
+
+def test_a_word_in_a_comment_is_no_use() -> None:
+    added = b"\n    # count is gone\n"
+    target = BASE.replace(b"count", b"renamed")
+
+    assert stale(BASE, BASE + added, target, target + added) == []
+
+
+def test_an_attribute_that_the_patch_removes_and_upstream_uses_anew() -> None:
+    changed = BASE.replace(b"        self.count = 0\n", b"        pass\n")
+    use = b"\n    def more(self):\n        return self.count\n"
+
+    assert removed(changed, BASE + use, changed + use) == [
+        Reference(9, "count", "nothing binds count any more, and the target uses it here")
+    ]
+
+
+def test_an_attribute_that_the_author_still_reads_is_inherited() -> None:
+    use = b"\n    def more(self):\n        return self.count\n"
+    changed = BASE.replace(b"        self.count = 0\n", b"        pass\n") + use
+
+    assert removed(changed, BASE + use + use, changed + use) == []
+
+
+def test_an_attribute_that_is_bound_in_another_way_is_there() -> None:
+    use = b"\n    def more(self):\n        return self.count\n"
+    changed = BASE.replace(b"        self.count = 0\n", b"        self.count, other = 0, 1\n")
+
+    assert removed(BASE.replace(b"count", b"other"), BASE + use, changed + use) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"self.count", True),
+        (b"count", True),
+        (b"recount counts count_ _count", False),
+        (b"recount count", True),
+        (b"caf\xc3\xa9count", False),
+    ],
+)
+def test_a_word_is_no_part_of_another(content: bytes, expected: bool) -> None:
+    assert has_word(content, b"count") is expected

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+from hypothesis import given
+
+from patchkit.core.gating.repeats import Repeat, repeats
+
+from ..programs import changed_programs
+
+# Both sides added the block that makes optimizer steps comparable, upstream inside other additions.
+BASE = b"""\
+def load(state):
+    for key in state:
+        state[key] = read(key)
+    return state
+"""
+
+CHANGED = b"""\
+def load(state):
+    for key in state:
+        if key == 'step':
+            state[key] = state[key].item()
+            continue
+        state[key] = read(key)
+    return state
+"""
+
+TARGET = b"""\
+def load(state):
+    for key in state:
+        log(key)
+        if key == 'step':
+            # a comment of upstream
+            state[key] = state[key].item()
+            continue
+        state[key] = read(key)
+    return state
+"""
+
+RESULT = b"""\
+def load(state):
+    for key in state:
+        log(key)
+        if key == 'step':
+            # a comment of upstream
+            state[key] = state[key].item()
+            continue
+        if key == 'step':
+            state[key] = state[key].item()
+            continue
+        state[key] = read(key)
+    return state
+"""
+
+
+def test_a_block_that_both_sides_added_stands_twice() -> None:
+    assert repeats(BASE, CHANGED, TARGET, RESULT) == (Repeat("load", 8, 3, upstreamed=True),)
+
+
+def test_a_block_that_was_inserted_twice_stands_twice_although_upstream_has_it_not() -> None:
+    block = b"".join(CHANGED.splitlines(keepends=True)[2:5])
+
+    assert repeats(BASE, CHANGED, BASE, CHANGED.replace(block, block * 2)) == (Repeat("load", 6, 3, upstreamed=False),)
+
+
+def test_taken_once_it_is_fine() -> None:
+    assert repeats(BASE, CHANGED, TARGET, TARGET) == ()
+
+
+def test_the_same_block_in_another_function_is_fine() -> None:
+    other = TARGET.replace(b"load", b"other") + BASE
+    result = TARGET.replace(b"load", b"other") + CHANGED
+
+    assert repeats(BASE, CHANGED, other, result) == ()
+
+
+def test_what_the_author_wrote_twice_is_fine() -> None:
+    twice = CHANGED.replace(b"    return state\n", b"") + CHANGED.partition(b"\n")[2]
+
+    assert repeats(BASE, twice, TARGET, twice) == ()
+
+
+def test_only_scopes_to_which_the_patch_adds_are_judged() -> None:
+    elsewhere = BASE + CHANGED.replace(b"load", b"other")
+
+    assert repeats(BASE, elsewhere, TARGET, RESULT) == ()
+
+
+def test_one_simple_statement_says_too_little() -> None:
+    base, one = b"def f():\n    pass\n", b"def f():\n    value = 1\n    pass\n"
+
+    assert repeats(base, one, one, one.replace(b"    pass\n", b"    value = 1\n    pass\n")) == ()
+
+
+def test_one_long_statement_that_upstream_has_too_says_enough() -> None:
+    line = b"    value = compute(a_long_argument, another_one)\n"
+    base, one = b"def f():\n    pass\n", b"def f():\n" + line + b"    pass\n"
+
+    assert repeats(base, one, one, one + line) == (Repeat("f", 4, 1, upstreamed=True),)
+    assert repeats(base, one, base, one + line) == ()
+
+
+def test_two_neighbouring_statements_at_module_level() -> None:
+    base, one = b"import os\n", b"import os\nfirst = 1\nsecond = 2\n"
+
+    assert repeats(base, one, one, one + b"first = 1\nsecond = 2\n") == (Repeat("<module>", 4, 2, upstreamed=True),)
+
+
+def test_branches_of_one_condition_are_never_both_run() -> None:
+    two = b"        first = 1\n        second = 2\n"
+    base = b"def f(a):\n    if a:\n        pass\n    else:\n        pass\n"
+    one, other = base.replace(b"        pass\n", two, 1), base.replace(b"e:\n        pass\n", b"e:\n" + two)
+    both = one.replace(b"        pass\n", two)
+
+    assert repeats(base, one, other, both) == ()
+    assert repeats(base, one, other, both + two.replace(b"        ", b"    ")) == (Repeat("f", 8, 2, upstreamed=True),)
+
+
+def test_imports_are_the_business_of_another_rule() -> None:
+    base, line = b"def f():\n    pass\n", b"from a_package.of_some_length.and_depth import something\n"
+
+    assert repeats(base, line + base, line + base, line + base + line) == ()
+
+
+def test_texts_that_do_not_parse_have_none() -> None:
+    broken = b"<<<<<<< ours\n"
+
+    assert repeats(BASE, CHANGED + broken, TARGET, RESULT) == ()
+    assert repeats(BASE, CHANGED, TARGET + broken, RESULT) == ()
+    assert repeats(BASE, CHANGED, TARGET, RESULT + broken) == ()
+
+
+@given(changed_programs())
+def test_own_base_has_none(pair: tuple[bytes, bytes]) -> None:
+    base, changed = pair
+
+    assert repeats(base, changed, base, changed) == ()
