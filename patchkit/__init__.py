@@ -1,5 +1,19 @@
 """patchkit: carry, apply and prove patches against NVIDIA Megatron-LM."""
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from patchkit.core.carry import CarryResult, carry_file, carry_patch
+
 __version__ = "0.1.0"
 
-__all__ = ["__version__"]
+__all__ = ["CarryResult", "__version__", "carry_file", "carry_patch"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the carry engine when it is asked for: `patchkit --version` does without."""
+    if name in ("CarryResult", "carry_file", "carry_patch"):
+        from patchkit.core import carry  # noqa: PLC0415 - see above
+
+        return getattr(carry, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,7 +18,8 @@ PACKAGE = Path(patchkit.__file__).parent
 # What each part of the package may import of the package, itself aside. A part that is not here may not exist. The
 # version, patchkit/__init__.py, is the part with the empty name.
 ALLOWED: Mapping[str, frozenset[str]] = {
-    "": frozenset(),
+    # `patchkit.carry_file`, imported when it is asked for.
+    "": frozenset({"core"}),
     "errors": frozenset(),
     "progress": frozenset(),
     "core": frozenset({"errors"}),
@@ -32,6 +33,7 @@ ALLOWED: Mapping[str, frozenset[str]] = {
 # The only importers of packages that are slow, optional or worth replacing.
 IMPORTERS: Mapping[str, frozenset[str]] = {
     "unidiff": frozenset({"core/unified.py"}),
+    "pyflakes": frozenset({"core/gating/names.py"}),
     "yaml": frozenset({"store/yaml_text.py"}),
     "ruamel": frozenset({"store/yaml_text.py"}),
     "git": frozenset({"trees/git.py"}),

@@ -1,0 +1,52 @@
+"""Carrying one file's change from the text it was written for to another text.
+
+In this order: lines that the two sides touch apart from each other (a place that did not change is *exact* or *moved*,
+one whose surroundings did is *merged*); statement by statement and word by word where they touch (*restructured*,
+Python only); otherwise a conflict, as data. What comes out is then looked at by the gates, and asks for review when one
+fires. ``docs/carry.md`` tells how each verdict comes about.
+"""
+
+from __future__ import annotations
+
+from patchkit.core.carried import CarriedHunk, CarryResult, Conflict, Place, Status, Verdict
+from patchkit.core.carrying import Carrying
+from patchkit.core.context_only import carry_patch
+from patchkit.core.lines import split_lines
+from patchkit.core.scopes import MODULE
+
+__all__ = ["CarriedHunk", "CarryResult", "Conflict", "Place", "Status", "Verdict", "carry_file", "carry_patch"]
+
+
+def carry_file(
+    base: bytes, changed: bytes, target: bytes, path: str, *, python: tuple[int, int] | None = None
+) -> CarryResult:
+    """Carry the change from ``base`` to ``changed`` over to ``target``.
+
+    ``path`` decides by its suffix what the text is; ``python`` is the oldest Python version that the target promises to
+    run on. The answer depends on the arguments alone. Nothing is raised, whatever the bytes are.
+    """
+    refused = _refuse(base, changed, target)
+    if refused is not None:
+        return CarryResult(path, Status.CONFLICT, None, (_whole(base, changed, target, refused),))
+    return Carrying(base, changed, target, path, python=python).result()
+
+
+def _refuse(base: bytes, changed: bytes, target: bytes) -> str | None:
+    if changed in (base, target) or target == base:
+        return None
+    if any(b"\0" in text for text in (base, changed, target)):
+        return "a binary file that both sides changed cannot be merged"
+    if _has_markers(target) and not _has_markers(base):
+        return "the target has conflict markers in it"
+    return None
+
+
+def _has_markers(content: bytes) -> bool:
+    text = b"\n" + content
+    return b"\n<<<<<<< " in text and b"\n>>>>>>> " in text
+
+
+def _whole(base: bytes, changed: bytes, target: bytes, reason: str) -> CarriedHunk:
+    old = Place(MODULE, 1, len(split_lines(base)))
+    new = Place(MODULE, 1, len(split_lines(target)))
+    return CarriedHunk(0, Verdict.CONFLICT, old, new, reason, conflict=Conflict(base, changed, target))

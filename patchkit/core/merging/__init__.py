@@ -1,0 +1,1 @@
+"""Bringing two changes of one text together: lines, statements, words."""

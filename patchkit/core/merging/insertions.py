@@ -1,0 +1,183 @@
+"""Both sides insert at the same place: what each brings, member by member, and in which order it goes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+
+from patchkit.core.merging.lexemes import LineKind, LogicalLine
+
+_CONTINUES = re.compile(r"\s*(?:else|elif|except|finally|case)\b")
+_OPTION = re.compile(r"""\s*\w[\w.]*\.add_argument\(\s*["']([^"']+)["']""")
+_LEAVES = re.compile(r"\s*(?:return|break|continue|yield)\b")
+_RAISES = re.compile(r"\s*raise\b")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_NAME = re.compile(r"[A-Za-z_][\w.]*")
+_STORES = (
+    re.compile(r"^\s*([\w.\[\]'\", *()]+?)\s*(?::[^=\n]+)?(?:[-+*/%&|^@]|//|\*\*|>>|<<)?=(?!=)"),
+    re.compile(r"\bfor\s+(.+?)\s+in\b"),
+    re.compile(r"\bas\s+([\w(), ]+)"),
+    re.compile(r"^\s*del\s+(.+)"),
+    re.compile(r"(\w+)\s*:="),
+)
+
+
+class Member:
+    """A statement with all that belongs to it: comments above, decorators, body, further branches, docstring below."""
+
+    def __init__(self) -> None:
+        self.lines: list[LogicalLine] = []
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Equal for members that say the same; comments do not count."""
+        return tuple(line.key for line in self.lines if line.kind is not LineKind.COMMENT)
+
+    @property
+    def code(self) -> list[LogicalLine]:
+        """The lines without comments."""
+        return [line for line in self.lines if line.kind is LineKind.CODE]
+
+    @cached_property
+    def head(self) -> LogicalLine | None:
+        """Its first line that is neither comment nor decorator."""
+        return next((line for line in self.code if not line.text.lstrip().startswith("@")), None)
+
+    @cached_property
+    def bound(self) -> set[str]:
+        """What it defines in the block it stands in: names, attributes, command line options."""
+        head = self.head
+        if head is None:
+            return set()
+        if head.definition is not None:
+            return {head.definition[1]}
+        option = _OPTION.match(head.text)
+        if option is not None:
+            return {option[1]}
+        return {name for line in self.code for name in _stored(line)}
+
+    @cached_property
+    def is_declaration(self) -> bool:
+        """Whether it only declares, so that its order among its like says nothing: def, class, import, option."""
+        head = self.head
+        return head is None or head.definition is not None or head.is_import or _OPTION.match(head.text) is not None
+
+    @cached_property
+    def is_branch(self) -> bool:
+        """Whether it is a further branch of the statement above it."""
+        return self.head is not None and _CONTINUES.match(self.head.text) is not None
+
+    @cached_property
+    def leaves(self) -> bool:
+        """Whether what stands behind it may not run."""
+        if self.is_declaration:
+            return False
+        level = min(line.indent for line in self.code)
+        return any(
+            _LEAVES.match(line.text) or (line.indent == level and _RAISES.match(line.text)) for line in self.code
+        )
+
+    @cached_property
+    def words(self) -> set[str]:
+        """The identifiers used when it runs: of a function decorators and header, of a class its own level too."""
+        head = self.head
+        lines = self.code
+        if head is not None and head.definition is not None:
+            inner = min((line.indent for line in lines if line.indent > head.indent), default=head.indent)
+            is_class = head.definition[0] == "class"
+            lines = [line for line in lines if line.indent <= head.indent or (is_class and line.indent == inner)]
+        return {word for line in lines for word in _WORD.findall(line.text)}
+
+
+def _stored(line: LogicalLine) -> set[str]:
+    if line.is_import:
+        names = line.text.partition("import")[2].strip(" ()\n").split(",")
+        return {name.split()[-1].partition(".")[0] for name in names if name.split()}
+    found: set[str] = set()
+    for pattern in _STORES:
+        for match in pattern.finditer(line.text):
+            found.update(_NAME.findall(match[1]))
+    return found
+
+
+def members(lines: Sequence[LogicalLine]) -> list[Member]:
+    """Cut inserted lines into members."""
+    level = min((line.indent for line in lines if line.kind is LineKind.CODE), default=0)
+    found: list[Member] = []
+    open_head = False
+    for line in lines:
+        stripped = line.text.lstrip()
+        begins = (
+            line.indent <= level
+            and line.kind is not LineKind.TEXT
+            and not _CONTINUES.match(line.text)
+            and not stripped.startswith(('"', "'"))
+        )
+        if not found or (begins and not open_head):
+            found.append(Member())
+        found[-1].lines.append(line)
+        # Comments and decorators belong to what follows them.
+        open_head = begins and (line.kind is LineKind.COMMENT or stripped.startswith("@"))
+        if line.kind is LineKind.COMMENT and not begins:
+            open_head = False
+    return found
+
+
+def both(
+    ours: Sequence[LogicalLine], theirs: Sequence[LogicalLine], *, blank_below: tuple[bool, bool]
+) -> tuple[list[LogicalLine], bool] | None:
+    """Return the patch's lines that the target lacks, and whether they go first; None when the two do not go together.
+
+    The target's come first, so that it stays in the order it has, unless the patch's are indented more and belong to
+    the statement above, or paragraphs tell otherwise; ``blank_below`` says whether a blank line follows the patch's
+    lines and the target's. Members that both sides bring stay the target's. Two members of one name do not go together,
+    nor do
+    statements that use each other's names, whose order has a meaning that nobody stated.
+    """
+    mine, yours = members(ours), members(theirs)
+    their_keys = {member.key for member in yours if member.key}
+    fresh = [member for member in mine if member.key not in their_keys]
+    if not fresh:
+        return [], False
+    our_keys = {member.key for member in mine}
+    other = [member for member in yours if member.key not in our_keys]
+    if not all(member.code for member in fresh) and other:
+        return None
+    taken = {name for member in yours for name in member.bound}
+    if any(member.bound & taken for member in fresh):
+        return None
+    if any(_apart(one, two) for one in fresh for two in other):
+        return None
+    if ours[0].indent != theirs[0].indent:
+        first = ours[0].indent > theirs[0].indent
+    else:
+        # What is set off by a blank line goes behind what is not; what is set off below goes before what is not.
+        first = (bool(theirs[0].blank), blank_below[0]) > (bool(ours[0].blank), blank_below[1])
+    return [line for member in fresh for line in member.lines], first
+
+
+def _apart(one: Member, two: Member) -> bool:
+    """Tell whether two members of the two sides cannot both go in, in whatever order."""
+    if _alike(one, two) or _depends(one, two) or _depends(two, one):
+        return True
+    if one.is_branch and two.is_branch:
+        return True
+    return (one.leaves and not two.is_declaration) or (two.leaves and not one.is_declaration)
+
+
+def _alike(one: Member, two: Member) -> bool:
+    """Tell whether two members could be versions of one: half of the longer one's lines are in the other."""
+    keys, other = [line.key for line in one.code], {line.key for line in two.code}
+    common = sum(key in other for key in keys)
+    return len(keys) > 2 and 2 * common >= max(len(keys), len(other))
+
+
+def _depends(one: Member, two: Member) -> bool:
+    return any(name.rpartition(".")[2] in two.words for name in one.bound)
+
+
+def within(few: Sequence[str], many: Sequence[str]) -> bool:
+    """Tell whether all of ``few`` stand in ``many``, in that order."""
+    rest = iter(many)
+    return all(any(key == other for other in rest) for key in few)

@@ -1,0 +1,26 @@
+"""When a hunk that finds no place may be dropped: nothing of what it changes is in the target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from patchkit.core.merging.surroundings import Outline
+from patchkit.core.scopes import MODULE
+
+TELLING = 8
+"""Bytes from which on a line says something about where it comes from; ``else:`` and brackets stand everywhere."""
+
+
+def why_obsolete(lines: Sequence[bytes], scope: str | None, outline: Outline, target: Sequence[bytes]) -> str | None:
+    """Return why a hunk may be dropped, or None when the target still has something of it.
+
+    ``lines`` are those that the hunk changes and its context, ``scope`` is the class or function around them if it is
+    known, both of the base; ``outline`` and ``target`` are the target's. That a scope is gone is not enough: it may
+    have got another name.
+    """
+    telling = {stripped for line in lines if len(stripped := line.strip()) >= TELLING}
+    if not telling or not telling.isdisjoint(line.strip() for line in target):
+        return None
+    if scope is not None and scope != MODULE and not outline.has(scope):
+        return f"the target has no class or function {scope}, and none of the lines around the change: drop the hunk?"
+    return "none of the lines that the hunk changes, or that stand around them, is in the target: drop the hunk?"

@@ -1,0 +1,50 @@
+"""Lines of a text whose parts were put in another order, as lines of the text as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from patchkit.core.merging.lexemes import LogicalLine
+from patchkit.core.merging.resolve import Span
+
+
+def original(spans: Iterable[Span], base: Sequence[LogicalLine], target: Sequence[LogicalLine]) -> Iterator[Span]:
+    """Yield the spans with 0-based lines of the texts that the lines of ``base`` and ``target`` were cut from.
+
+    Lines of the base that were apart there are spans of their own. Of those of a conflict in the target the first that
+    hang together are named.
+    """
+    origin, target_origin = _Origin(base), _Origin(target)
+    for span in spans:
+        first, end = span.first, span.end
+        if span.verdict == "conflict":
+            first, end = target_origin.ranges(first, end)[0]
+        for old, old_end in origin.ranges(span.base, span.base_end):
+            yield Span(old, old_end, first, end, span.verdict, span.reason)
+
+
+class _Origin:
+    """Where the physical lines of permuted lines stood in the text that they come from."""
+
+    def __init__(self, lines: Sequence[LogicalLine]) -> None:
+        self.rows: list[int] = []
+        self.is_blank: list[bool] = []
+        for line in lines:
+            pieces = line.full.removesuffix("\n").split("\n")
+            first = line.first - line.blank.count("\n")
+            self.rows.extend(range(first, first + len(pieces)))
+            self.is_blank.extend(not piece.strip() for piece in pieces)
+
+    def ranges(self, begin: int, end: int) -> list[tuple[int, int]]:
+        """Return the ranges that the lines ``[begin, end)`` come from; for an empty range its place, or two of them."""
+        if begin < end:
+            breaks = [at for at in range(begin + 1, end) if self.rows[at] != self.rows[at - 1] + 1]
+            return [(self.rows[one], self.rows[two - 1] + 1) for one, two in pairwise([begin, *breaks, end])]
+        begin = last = min(begin, len(self.rows))
+        while last > 0 and self.is_blank[last - 1]:
+            last -= 1
+        behind = self.rows[last - 1] + 1 if last else 0
+        before = self.rows[begin] if begin < len(self.rows) else behind + begin - last
+        # When the lines around it were apart, it is behind the one and before the other.
+        return [(before, before)] if before == behind + begin - last else [(behind, behind), (before, before)]

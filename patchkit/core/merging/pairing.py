@@ -1,0 +1,131 @@
+"""Logical lines of two texts in pairs: equal ones, and where lines changed, those that are most alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rapidfuzz.distance import LCSseq
+
+from patchkit.core.merging.alignment import Edit, edits
+from patchkit.core.merging.lexemes import LineKind, LogicalLine
+
+ALIKE = 0.5
+"""Share of common words from which two lines can be versions of one line."""
+RENAMED = 0.75
+"""The same for the header of a definition whose name differs."""
+_MOST_PAIRS = 40_000
+
+
+class Pairing(NamedTuple):
+    """How one text became another, line by line."""
+
+    edits: list[Edit]
+    """In order; an edit of one line to one line with ``modified`` set is the same line in another wording."""
+    modified: set[int]
+    """Old lines (0-based) that are in an edit of their own with their new version."""
+
+    def is_modified(self, edit: Edit) -> bool:
+        """Tell whether an edit is one line in another wording."""
+        return edit.old_end == edit.old + 1 and edit.old in self.modified
+
+
+def pair(old: Sequence[LogicalLine], new: Sequence[LogicalLine]) -> Pairing:
+    """Pair the lines of two texts."""
+    found: list[Edit] = []
+    modified: set[int] = set()
+    changes = edits([line.key for line in old], [line.key for line in new])
+    gone = {old[at].key for edit in changes for at in range(edit.old, edit.old_end)}
+    # Lines that were taken out here and put in there have moved; they are no new wording of another line.
+    moved = {new[at].key for edit in changes for at in range(edit.new, edit.new_end)} & gone
+    for edit in changes:
+        at, new_at = edit.old, edit.new
+        for left, right in _alike(old[edit.old : edit.old_end], new[edit.new : edit.new_end], moved):
+            one, two = left + edit.old, right + edit.new
+            if one > at or two > new_at:
+                found.append(Edit(at, one, new_at, two))
+            found.append(Edit(one, one + 1, two, two + 1))
+            modified.add(one)
+            at, new_at = one + 1, two + 1
+        if edit.old_end > at or edit.new_end > new_at:
+            found.append(Edit(at, edit.old_end, new_at, edit.new_end))
+    return Pairing(found, modified)
+
+
+def _alike(old: Sequence[LogicalLine], new: Sequence[LogicalLine], moved: set[str]) -> list[tuple[int, int]]:
+    """Return the pairs, in the order of both, whose likeness summed up is greatest."""
+    rows, columns = len(old), len(new)
+    if not rows or not columns or rows * columns > _MOST_PAIRS:
+        return []
+    # best[i][j]: the greatest sum for old[i:], new[j:].
+    best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
+    scores = [[0.0 if one.key in moved or two.key in moved else likeness(one, two) for two in new] for one in old]
+    for row in range(rows - 1, -1, -1):
+        here, below, score = best[row], best[row + 1], scores[row]
+        for column in range(columns - 1, -1, -1):
+            here[column] = max(
+                below[column], here[column + 1], below[column + 1] + score[column] if score[column] else 0
+            )
+    pairs: list[tuple[int, int]] = []
+    row = column = 0
+    while row < rows and column < columns:
+        score_here = scores[row][column]
+        if score_here and best[row][column] == best[row + 1][column + 1] + score_here:
+            pairs.append((row, column))
+            row, column = row + 1, column + 1
+        elif best[row][column] == best[row + 1][column]:
+            row += 1
+        else:
+            column += 1
+    return pairs
+
+
+def likeness(one: LogicalLine, two: LogicalLine) -> float:
+    """Return the share of common words, 0 to 1; 0 when the two cannot be versions of one line."""
+    if one.kind is not two.kind:
+        return 0.0
+    heads = one.definition, two.definition
+    if heads[0] is None and heads[1] is None:
+        if one.kind is LineKind.CODE and _keyword(one) != _keyword(two):
+            return 0.0
+        return LCSseq.normalized_similarity(one.words, two.words, score_cutoff=ALIKE)
+    if heads[0] is None or heads[1] is None or heads[0][0] != heads[1][0]:
+        return 0.0
+    if heads[0] == heads[1]:
+        return 1.0
+    alike = _alike_names(heads[0][1], heads[1][1])
+    return LCSseq.normalized_similarity(one.words, two.words, score_cutoff=RENAMED) if alike else 0.0
+
+
+def _alike_names(one: str, two: str) -> bool:
+    """Tell whether two names share at least half of the parts of the longer one."""
+    parts = [set(_PART.findall(name.lower() if "_" in name else name)) for name in (one, two)]
+    return 2 * len(parts[0] & parts[1]) >= max(len(parts[0]), len(parts[1]))
+
+
+_PART = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
+_KEYWORDS = {
+    "if",
+    "elif",
+    "else",
+    "for",
+    "while",
+    "with",
+    "try",
+    "except",
+    "finally",
+    "return",
+    "import",
+    "from",
+    "raise",
+    "assert",
+    "del",
+    "pass",
+    "@",
+}
+
+
+def _keyword(line: LogicalLine) -> str:
+    first = line.lexemes[0].text if line.lexemes else ""
+    return first if first in _KEYWORDS else ""

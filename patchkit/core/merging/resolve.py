@@ -1,0 +1,340 @@
+"""What the line merge left as conflict, taken up logical line by logical line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from patchkit.core.merging.alignment import Edit
+from patchkit.core.merging.insertions import both, within
+from patchkit.core.merging.lexemes import LineKind, LogicalLine, indented, logical_lines
+from patchkit.core.merging.sides import Version, both_moved, depth, moved, says_something, shift
+from patchkit.core.merging.sweep import Side, Stretch, span, sweep
+from patchkit.core.merging.weave import weave
+
+
+class Clash(NamedTuple):
+    """The three versions of lines that could not be brought together."""
+
+    base: str
+    changed: str
+    target: str
+
+
+class Span(NamedTuple):
+    """What became of lines that the patch changes; half-open ranges of 0-based physical lines."""
+
+    base: int
+    base_end: int
+    first: int
+    """In the result, or for a conflict in the target."""
+    end: int
+    verdict: str
+    reason: str
+
+
+class Resolved(NamedTuple):
+    """A target with the patch in it, as far as that was possible."""
+
+    parts: list[str | Clash]
+    spans: list[Span]
+
+
+def resolve(base: str, changed: str, target: str) -> Resolved:
+    """Merge three versions of a Python source."""
+    sides = logical_lines(base), logical_lines(changed), logical_lines(target)
+    merged = _Merge(*sides).run()
+    if any(isinstance(part, Clash) for part in merged.parts):
+        return merged
+    if _twice(sides, logical_lines("".join(part for part in merged.parts if isinstance(part, str)))):
+        whole = len(base.split("\n")) - base.endswith("\n"), len(target.split("\n")) - target.endswith("\n")
+        span = Span(0, whole[0], 0, whole[1], "conflict", "a statement would stand twice")
+        return Resolved([Clash(base, changed, target)], [span])
+    return merged
+
+
+_ELSEWHERE = "the lines stand in another class, function or block on the other side"
+_FORM = "only the form of the lines changed"
+_NEARBY = "the target changed lines nearby"
+
+
+class _Merge:
+    def __init__(self, base: list[LogicalLine], changed: list[LogicalLine], target: list[LogicalLine]) -> None:
+        self.base = base
+        self.ours, self.theirs = Version(base, changed), Version(base, target)
+        self.parts: list[str | Clash] = []
+        self.spans: list[Span] = []
+        self.rows = 0
+
+    def run(self) -> Resolved:
+        ours, theirs = self.ours.pairing, self.theirs.pairing
+        for stretch in sweep(ours.edits, theirs.edits, len(self.base)):
+            if stretch.side is Side.NEITHER:
+                self._unchanged(stretch.begin, stretch.end)
+            elif stretch.side is Side.BOTH:
+                self._both(stretch)
+            else:
+                self._one(stretch)
+        return Resolved(self.parts, self.spans)
+
+    def _put(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            last = self.parts[-1] if self.parts else None
+            # What was the last line of a file without a final newline is followed by another now.
+            broken = "\n" if isinstance(last, str) and last and not last.endswith("\n") else ""
+            self.parts.append(broken + text)
+            self.rows += text.count("\n") + len(broken)
+
+    def _carried(self, edits: Sequence[Edit], texts: Iterable[str], reason: str) -> None:
+        """Put lines of the patch and note what became of them."""
+        first = self.rows
+        self._put(texts)
+        base = _physical(self.base, edits[0].old, edits[-1].old_end)
+        self.spans.append(Span(*base, first, self.rows, "restructured", reason))
+
+    def _clash(self, begin: int, end: int, ours: tuple[int, int], theirs: tuple[int, int], reason: str) -> None:
+        changed, target = self.ours.lines, self.theirs.lines
+        sides = (self.base[begin:end], changed[slice(*ours)], target[slice(*theirs)])
+        self.parts.append(Clash(*("".join(line.full for line in side) for side in sides)))
+        self.spans.append(Span(*_physical(self.base, begin, end), *_physical(target, *theirs), "conflict", reason))
+
+    def _unchanged(self, begin: int, end: int) -> None:
+        """Put lines that say the same on all sides; the patch may have changed their form, indentation above all."""
+        for at in range(begin, end):
+            ours = self.ours.partner(at)
+            if ours.text == self.base[at].text:
+                self._put([self._form(at)])
+            else:
+                here = self.ours.to_new[at]
+                self._carried([Edit(at, at + 1, here, here + 1)], [self._form(at)], _FORM)
+
+    def _form(self, at: int) -> str:
+        """A line that says the same on all sides: in the form of the side that changed it, the target's if both did."""
+        old, ours, theirs = self.base[at], self.ours.partner(at), self.theirs.partner(at)
+        if theirs.text == old.text:
+            text = ours.text
+        elif ours.text == old.text:
+            text = theirs.text
+        else:
+            # Both sides indent it anew: one inside of what the other put around it.
+            text = _shifted(theirs, depth(at, self.ours, self.theirs) - (theirs.indent - old.indent))
+        return _blank(old, ours, theirs) + text + (theirs.end or ours.end)
+
+    def _one(self, stretch: Stretch) -> None:
+        """Only one side changes these lines."""
+        is_ours = stretch.side is Side.OURS
+        edit = (stretch.ours or stretch.theirs)[0]
+        side, other = (self.ours, self.theirs) if is_ours else (self.theirs, self.ours)
+        brought = other.brings(edit, side.lines[edit.new : edit.new_end])
+        if brought:
+            if is_ours:
+                base = _physical(self.base, edit.old, edit.old_end)
+                self.spans.append(Span(*base, self.rows, self.rows, "upstreamed", "the target has the same lines"))
+            return
+        texts, reason = self._texts(edit, side, other, partly=brought is not None)
+        if texts is None:
+            begin, end = edit.old, edit.old_end
+            ours = (edit.new, edit.new_end) if is_ours else self.ours.place(begin, end)
+            theirs = self.theirs.place(begin, end) if is_ours else (edit.new, edit.new_end)
+            self._clash(begin, end, ours, theirs, reason)
+        elif is_ours:
+            self._carried([edit], texts, reason)
+        elif side.pairing.is_modified(edit) and self.ours.partner(edit.old).text != self.base[edit.old].text:
+            here = self.ours.to_new[edit.old]
+            self._carried([Edit(edit.old, edit.old_end, here, here + 1)], texts, _FORM)
+        else:
+            self._put(texts)
+
+    def _texts(  # noqa: PLR0911 - one return a rule
+        self, edit: Edit, side: Version, other: Version, *, partly: bool
+    ) -> tuple[list[str] | None, str]:
+        """Return the lines that ``side`` brings as they go into the result, or None, with the reason.
+
+        ``partly`` says that ``other`` brings some of them too, right beside.
+        """
+        lines = side.lines[edit.new : edit.new_end]
+        if side.pairing.is_modified(edit):
+            if other.at_home(edit.old) or other.moved_out(edit, lines):
+                return [self._worded(edit.old, lines[0], other.partner(edit.old))], _NEARBY
+            return None, _ELSEWHERE
+        if self.ours.reorders(edit.old) and self.theirs.reorders(edit.old):
+            return None, "both sides put the lines of this block in another order"
+        if partly:
+            return None, "the other side brings some of these lines too, beside this place"
+        if moved(side, other, edit):
+            return None, "one side inserts beside lines that the other side moved away"
+        columns = shift(edit, side, other) if other.fits(edit, side.lines) else None
+        if columns is None:
+            return None, _ELSEWHERE
+        return [_deeper(line, columns) for line in lines], _NEARBY
+
+    def _worded(self, at: int, line: LogicalLine, other: LogicalLine) -> str:
+        """A line whose words only one side changed; the other may have given it another form."""
+        old = self.base[at]
+        blank = _blank(old, line, other)
+        if other.text.strip() != old.text.strip():
+            # Words are compared at the base's indentation; what either side put around the statement moves it.
+            woven = weave(old, line.indented(old.indent - line.indent), other.indented(old.indent - other.indent))
+            if woven is not None:
+                return blank + indented(woven, depth(at, self.ours, self.theirs)) + other.end
+        return (
+            blank
+            + _shifted(line, depth(at, self.ours, self.theirs) - (line.indent - old.indent))
+            + (line.end or other.end)
+        )
+
+    def _both(self, stretch: Stretch) -> None:
+        """Both sides change these lines."""
+        begin, end = stretch.begin, stretch.end
+        ours, theirs = span(stretch.ours, begin, end), span(stretch.theirs, begin, end)
+        mine, yours = self.ours.lines[slice(*ours)], self.theirs.lines[slice(*theirs)]
+        if [line.key for line in mine] == [line.key for line in yours]:
+            first = self.rows
+            one, two = stretch.ours[0], stretch.theirs[0]
+            if one.old == two.old and self.ours.pairing.is_modified(one) and self.theirs.pairing.is_modified(two):
+                # The same words, but one side may have put something around them.
+                columns = depth(begin, self.ours, self.theirs) - (yours[0].indent - self.base[begin].indent)
+                self._put([_deeper(yours[0], columns)])
+            else:
+                self._put(line.full for line in yours)
+            base = _physical(self.base, begin, end)
+            self.spans.append(Span(*base, first, self.rows, "upstreamed", "the target has the same change"))
+            return
+        if not mine and not yours:
+            self._carried(stretch.ours, [], "the target took out some of these lines already")
+            return
+        reason = "both sides changed the same lines"
+        if len(stretch.ours) == len(stretch.theirs) == 1:
+            one, two = stretch.ours[0], stretch.theirs[0]
+            text: list[str] | None = None
+            if one.old == two.old and self.ours.pairing.is_modified(one) and self.theirs.pairing.is_modified(two):
+                reason = "both sides changed the same words"
+                if self.theirs.at_home(one.old) and self.ours.at_home(one.old):
+                    text = self._woven(one.old, mine[0], yours[0])
+                    done = "both sides changed different words of a statement"
+                else:
+                    reason = _ELSEWHERE
+            elif one.old == one.old_end == two.old == two.old_end:
+                reason = "both sides insert here"
+                text = self._both_inserted(one, two, mine, yours)
+                done = reason
+            elif two.old <= one.old and one.old_end <= two.old_end and one.new < one.new_end:
+                added = [line.key for line in self.ours.lines[one.new : one.new_end]]
+                if within(added, [line.key for line in self.theirs.lines[two.new : two.new_end]]):
+                    first = self.rows
+                    self._put(line.full for line in yours)
+                    base = _physical(self.base, begin, end)
+                    reason = "the target has the same lines, and more"
+                    self.spans.append(Span(*base, first, self.rows, "upstreamed", reason))
+                    return
+            if text is not None:
+                self._carried(stretch.ours, text, done)
+                return
+        self._clash(begin, end, ours, theirs, reason)
+
+    def _woven(self, at: int, mine: LogicalLine, yours: LogicalLine) -> list[str] | None:
+        old = self.base[at]
+        # What the patch put around the statement moves it as well; its words are compared at the base's indentation.
+        woven = weave(old, mine.indented(old.indent - mine.indent), yours.indented(old.indent - yours.indent))
+        if woven is None:
+            return None
+        return [_blank(old, mine, yours) + indented(woven, depth(at, self.ours, self.theirs)) + yours.end]
+
+    def _returns(self, keys: Sequence[str], their_keys: Sequence[str]) -> bool:
+        """Tell whether the longer one of two versions has lines that the other side took out of the base."""
+        extra, their_extra = set(keys) - set(their_keys), set(their_keys) - set(keys)
+        if not their_extra:
+            return bool(extra & self.theirs.gone)
+        return not extra and bool(their_extra & self.ours.gone)
+
+    def _both_inserted(  # noqa: PLR0911 - one return a rule
+        self, edit: Edit, other: Edit, mine: list[LogicalLine], yours: list[LogicalLine]
+    ) -> list[str] | None:
+        their_shift = shift(other, self.theirs, self.ours, first=mine[-1].opens)
+        our_shift = shift(edit, self.ours, self.theirs)
+        if their_shift is None or not self.ours.fits(other, self.theirs.lines):
+            return None
+        theirs = [_deeper(line, their_shift) for line in yours]
+        keys, their_keys = [line.key for line in mine], [line.key for line in yours]
+        if self._returns(keys, their_keys):
+            return None
+        if not any(line.text for line in mine) or within(keys, their_keys):
+            # Blank lines at the end of the file, or lines that the target has already.
+            return theirs
+        if our_shift is None or not self.theirs.fits(edit, self.ours.lines):
+            return None
+        if both_moved(self.ours, self.theirs, mine, yours):
+            return None
+        if within(their_keys, keys):
+            return [_deeper(line, our_shift) for line in mine]
+        behind = self.theirs.place(edit.old, edit.old)[1] + len(yours)
+        blank = self.ours.blank_before(edit.new_end), self.theirs.blank_before(behind)
+        together = both(mine, yours, blank_below=blank)
+        if together is None:
+            return None
+        fresh, first = together
+        ours = [_deeper(line, our_shift) for line in fresh]
+        return ours + theirs if first else theirs + ours
+
+
+def _blocks(lines: Sequence[LogicalLine]) -> list[tuple[str, ...]]:
+    """Return for each line the headers of the blocks around it, the outermost first."""
+    found: list[tuple[str, ...]] = []
+    around: list[tuple[int, str]] = []
+    for line in lines:
+        if line.kind is LineKind.CODE:
+            while around and around[-1][0] >= line.indent:
+                around.pop()
+        found.append(tuple(key for _, key in around))
+        if line.opens:
+            head = line.definition
+            around.append((line.indent, head[1] if head else line.key))
+    return found
+
+
+def _twice(sides: Sequence[Sequence[LogicalLine]], merged: Sequence[LogicalLine]) -> bool:
+    """Tell whether a statement stands in one block more often than on any side.
+
+    Both sides brought it, at places that did not meet: as one that both moved, or that one moved and the other changed.
+    """
+    counts = Counter(
+        (home, line.key)
+        for home, line in zip(_blocks(merged), merged, strict=True)
+        if line.kind is LineKind.CODE and says_something(line.key)
+    )
+    doubtful = {place for place, count in counts.items() if count > 1}
+    if not doubtful:
+        return False
+    known = [
+        Counter(
+            place for home, line in zip(_blocks(side), side, strict=True) if (place := (home, line.key)) in doubtful
+        )
+        for side in sides
+    ]
+    return any(counts[place] > max(side[place] for side in known) for place in doubtful)
+
+
+def _physical(lines: Sequence[LogicalLine], begin: int, end: int) -> tuple[int, int]:
+    """Return the physical lines of the logical lines ``[begin, end)``; an empty range is the place before ``begin``."""
+    if begin < end:
+        last = lines[end - 1]
+        return lines[begin].first, last.first + last.text.count("\n") + 1
+    if begin < len(lines):
+        # Blank lines belong to it: a line merge may have slid the place over them.
+        return lines[begin].first - lines[begin].blank.count("\n"), lines[begin].first
+    place = lines[-1].first + lines[-1].text.count("\n") + 1 if lines else 0
+    return place, place
+
+
+def _blank(old: LogicalLine, ours: LogicalLine, theirs: LogicalLine) -> str:
+    return ours.blank if theirs.blank == old.blank else theirs.blank
+
+
+def _deeper(line: LogicalLine, columns: int) -> str:
+    """Return the whole line, indented by ``columns`` more."""
+    return line.blank + _shifted(line, columns) + line.end
+
+
+def _shifted(line: LogicalLine, shift: int) -> str:
+    return indented(line.text, shift)

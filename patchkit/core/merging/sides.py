@@ -1,0 +1,240 @@
+"""One side of a merge as seen from the base: where its lines stand, how deep, and in which class or function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from patchkit.core.merging.alignment import Edit, partners
+from patchkit.core.merging.insertions import within
+from patchkit.core.merging.lexemes import LineKind, LogicalLine, homes
+from patchkit.core.merging.pairing import likeness, pair
+
+
+class Version:
+    """The changed text or the target, and how it came from the base."""
+
+    def __init__(self, base: list[LogicalLine], lines: list[LogicalLine]) -> None:
+        self.base = base
+        self.lines = lines
+        self.pairing = pair(base, lines)
+        self.to_new = partners(self.pairing.edits, len(base))
+        """For each line of the base its line here, in another wording or not; -1 where it has none."""
+        for edit in self.pairing.edits:
+            if self.pairing.is_modified(edit):
+                self.to_new[edit.old] = edit.new
+
+    @cached_property
+    def _homes(self) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+        return homes(self.base), homes(self.lines)
+
+    @cached_property
+    def _known_headers(self) -> set[int]:
+        return {self.to_new[header] for home in self._homes[0] for header in home}
+
+    @cached_property
+    def moved_lines(self) -> set[int]:
+        """Lines of the base that this side took out and put in elsewhere; short ones say too little."""
+        added = {
+            line.key
+            for edit in self.pairing.edits
+            if not self.pairing.is_modified(edit)
+            for line in self.lines[edit.new : edit.new_end]
+        }
+        return {
+            at
+            for edit in self.pairing.edits
+            if not self.pairing.is_modified(edit)
+            for at in range(edit.old, edit.old_end)
+            if says_something(self.base[at].key) and self.base[at].key in added
+        }
+
+    @cached_property
+    def _reordered(self) -> set[tuple[int, ...]]:
+        """Classes and functions of the base of which this side put a line, or one like it, in another place."""
+        apart = [edit for edit in self.pairing.edits if not self.pairing.is_modified(edit)]
+        added = [line for edit in apart for line in self.lines[edit.new : edit.new_end] if line.kind is LineKind.CODE]
+        gone = [at for edit in apart for at in range(edit.old, edit.old_end) if self.base[at].kind is LineKind.CODE]
+        if len(added) * len(gone) > _MOST_PAIRS:
+            return {self._homes[0][at] for at in self.moved_lines}
+        return {
+            self._homes[0][at]
+            for at in gone
+            if says_something(self.base[at].key) and any(likeness(self.base[at], line) for line in added)
+        }
+
+    def reorders(self, at: int) -> bool:
+        """Tell whether this side puts lines of the function around the base's line ``at`` in another order."""
+        return bool(self.base) and self._homes[0][min(at, len(self.base) - 1)] in self._reordered
+
+    @cached_property
+    def gone(self) -> set[str]:
+        """The keys of lines of the base that have no line here; of short ones not, which say too little."""
+        return {
+            line.key
+            for line, there in zip(self.base, self.to_new, strict=True)
+            if there < 0 and says_something(line.key)
+        }
+
+    def partner(self, at: int) -> LogicalLine:
+        """Return the line here of the base's line ``at``, which has one."""
+        return self.lines[self.to_new[at]]
+
+    def place(self, begin: int, end: int) -> tuple[int, int]:
+        """Return where the base's ``[begin, end)`` is here, as far as it is."""
+        found = [self.to_new[at] for at in range(begin, end) if self.to_new[at] >= 0]
+        if found:
+            return found[0], found[-1] + 1
+        before = next((self.to_new[at] + 1 for at in range(begin - 1, -1, -1) if self.to_new[at] >= 0), 0)
+        return before, before
+
+    def header_key(self, at: int) -> str:
+        """Return the key of the line here that heads the block around the base's line ``at``; empty at module level."""
+        there = self.to_new[at]
+        level = self.lines[there].indent
+        for line in reversed(self.lines[:there]):
+            if line.indent < level and line.kind is LineKind.CODE:
+                return line.key
+        return ""
+
+    def blank_before(self, at: int) -> bool:
+        """Tell whether a blank line stands before the line ``at``, or the text ends there."""
+        return at >= len(self.lines) or bool(self.lines[at].blank)
+
+    def at_home(self, at: int) -> bool:
+        """Tell whether the base's line ``at`` stands here in the class or function that it stands in in the base."""
+        there = self.to_new[at]
+        if there < 0:
+            return False
+        return tuple(self.to_new[header] for header in self._homes[0][at]) == self._homes[1][there]
+
+    def moved_out(self, edit: Edit, lines: Sequence[LogicalLine]) -> bool:
+        """Tell whether this side took the code around an edit into a function that is new in it, line after line."""
+        before, after = edit.old - 1, edit.old_end
+        if before < 0 or after >= len(self.base) or any(line.kind is LineKind.TEXT for line in lines):
+            return False
+        first, last = self.to_new[before], self.to_new[after]
+        if first < 0 or last - first != after - before:
+            return False
+        home = self._homes[1][first]
+        return bool(home) and home == self._homes[1][last] and home[-1] not in self._known_headers
+
+    def fits(self, edit: Edit, lines: Sequence[LogicalLine]) -> bool:
+        """Tell whether an edit that the other side makes stands here in the block that it stands in in the base.
+
+        ``lines`` are all lines of the other side.
+        """
+        if self.moved_out(edit, lines[edit.new : edit.new_end]):
+            return True
+        if edit.old < edit.old_end:
+            return all(self.at_home(at) for at in range(edit.old, edit.old_end))
+        # The block that the insertion belongs to must be there, and must be the one around its place here.
+        level = min(line.indent for line in lines[edit.new : edit.new_end])
+        at = self.header(edit.old, level)
+        if at is None:
+            return True
+        header = self.to_new[at]
+        if header < 0 or not self.at_home(at):
+            return False
+        width = self.lines[header].indent
+        between = self.lines[header + 1 : self.place(edit.old, edit.old)[0]]
+        return all(line.indent > width or line.kind is not LineKind.CODE for line in between)
+
+    def header(self, place: int, level: int) -> int | None:
+        """Return the base's line that heads the block of an insertion before ``place``, indented by ``level``."""
+        for at in range(place - 1, -1, -1):
+            if self.base[at].indent < level and self.base[at].kind is LineKind.CODE:
+                return at
+        return None
+
+    def brings(self, edit: Edit, lines: Sequence[LogicalLine]) -> bool | None:
+        """Tell whether this side puts the lines that the other side adds right beside their place.
+
+        True when it has all of them, in order, and the edit only adds; False when it has some that say something; None
+        when it has none.
+        """
+        beside: list[str] = []
+        for other in self.pairing.edits:
+            if edit.old < edit.old_end and other.old == other.old_end:
+                # It is the insertion that has to give way, when its turn comes.
+                continue
+            if edit.old in (other.old, other.old_end) or edit.old_end in (other.old, other.old_end):
+                beside.extend(line.key for line in self.lines[other.new : other.new_end])
+        keys = [line.key for line in lines]
+        if not beside or not any(says_something(key) for key in set(keys).intersection(beside)):
+            return None
+        return edit.old == edit.old_end and within(keys, beside)
+
+
+def shift(edit: Edit, side: Version, other: Version, *, first: bool = False) -> int | None:
+    """Return by how many columns the lines that ``side`` brings are indented more in the result; None: not clear.
+
+    The lines around them tell: what ``other`` puts around those moves the new lines too, what ``side`` itself puts
+    around them is in the new lines already. With ``first`` the lines go in front of a header that ``other`` puts
+    there, and so stand in the block around it.
+    """
+    base, lines = side.base, side.lines[edit.new : edit.new_end]
+    if not lines:
+        return 0
+    if first:
+        header = side.header(edit.old, lines[0].indent)
+        if header is None:
+            return 0
+        return other.partner(header).indent - base[header].indent if other.to_new[header] >= 0 else None
+    if edit.old == edit.old_end == len(base) and lines[0].indent == 0:
+        # The end of the file is a place that every text has.
+        return 0
+    spots = [spot for spot in (edit.old - 1, edit.old_end) if 0 <= spot < len(base)]
+    if edit.old < edit.old_end:
+        spots = [edit.old, *spots]
+    found: list[tuple[bool, int]] = []
+    for spot in spots:
+        if other.to_new[spot] < 0 or not base[spot].text.strip():
+            continue
+        own = side.partner(spot).indent if side.to_new[spot] >= 0 else base[spot].indent
+        deeper = depth(spot, side, other) if side.to_new[spot] >= 0 else other.partner(spot).indent - base[spot].indent
+        found.append((own == lines[0].indent, deeper - (own - base[spot].indent)))
+    if len({columns for _, columns in found}) == 1:
+        return found[0][1]
+    level = {columns for same, columns in found if same}
+    return level.pop() if len(level) == 1 else None
+
+
+def depth(at: int, one: Version, two: Version) -> int:
+    """Return by how many columns both versions together indent the base's line ``at`` anew."""
+    old = one.base[at].indent
+    first, second = one.partner(at).indent - old, two.partner(at).indent - old
+    if first == second and (not first or one.header_key(at) == two.header_key(at)):
+        # Both put the same around it.
+        return first
+    return first + second
+
+
+_MOST_PAIRS = 2_000
+"""Pairs of lines that are compared in search of moved ones."""
+
+
+def says_something(key: str) -> bool:
+    """Tell whether a line is more than a word that stands in many places: ``else:``, ``return``, ``continue``."""
+    return len(key) > len("continue") or "(" in key
+
+
+def moved(side: Version, other: Version, edit: Edit) -> bool:
+    """Tell whether ``side`` inserts beside a line that ``other`` moved away, or the other way round."""
+    if edit.old == edit.old_end:
+        return edit.old - 1 in other.moved_lines or edit.old in other.moved_lines
+    if not side.moved_lines.intersection(range(edit.old, edit.old_end)):
+        return False
+    return any(two.old == two.old_end and two.old in (edit.old, edit.old_end) for two in other.pairing.edits)
+
+
+def both_moved(one: Version, two: Version, ours: Sequence[LogicalLine], theirs: Sequence[LogicalLine]) -> bool:
+    """Tell whether lines that both sides put in could be two versions of one line that both took out elsewhere."""
+    gone = [
+        line
+        for at, line in enumerate(one.base)
+        if one.to_new[at] < 0 and two.to_new[at] < 0 and line.kind is LineKind.CODE and says_something(line.key)
+    ]
+    if len(gone) * (len(ours) + len(theirs)) > _MOST_PAIRS:
+        return bool(gone)
+    return any(any(likeness(line, new) for new in ours) and any(likeness(line, new) for new in theirs) for line in gone)

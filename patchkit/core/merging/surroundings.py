@@ -1,0 +1,128 @@
+"""The class or function around a line, found by indentation alone: quick, and for text that does not parse as well."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import accumulate
+from typing import NamedTuple
+
+from patchkit.core.scopes import MODULE
+
+_HEADER = re.compile(rb"\n([ \t]*)(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)")
+_KEYWORDS = (b"def", b"class")
+_NO_STATEMENT = b")]}#\"'"
+
+
+class Header(NamedTuple):
+    """The first line of a class or function."""
+
+    line: int
+    """0-based."""
+    width: int
+    """Of its indentation."""
+    name: str
+
+
+class Outline:
+    """The headers of a text, for questions about many of its lines."""
+
+    def __init__(self, lines: Sequence[bytes]) -> None:
+        self._lines = lines
+        self._ends: dict[Header, int] = {}
+
+    def scope(self, first: int, end: int) -> str:
+        """Return the qualified name around the lines ``[first, end)``: 0-based, empty for an insertion."""
+        return ".".join(header.name for header in self.around(first, end)) or MODULE
+
+    def around(self, first: int, end: int) -> list[Header]:
+        """Return the headers around the lines ``[first, end)``, the outermost first.
+
+        An insertion before ``first`` belongs where the line above it does. A header with less indentation than a line
+        below it is around that line, unless something else at the header's level stands between the two.
+        """
+        lines = self._lines
+        at = next((spot for spot in range(first, min(end, len(lines))) if lines[spot].strip()), first - 1)
+        at = min(at, len(lines) - 1)
+        while at >= 0 and not lines[at].strip():
+            at -= 1
+        if at < 0:
+            return []
+        width = _width(lines[at])
+        found: list[Header] = []
+        below = at
+        for number in range(bisect_right(self._places, at) - 1, -1, -1):
+            header = self._headers[number]
+            if header.line == at or (header.width < width and self.end(header) > below):
+                found.append(header)
+                below, width = header.line, header.width
+            if width == 0:
+                break
+        return found[::-1]
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is a class or function with this qualified name."""
+        return any(
+            ".".join(each.name for each in self.around(header.line, header.line + 1)) == name
+            for header in self._headers
+            if header.name == name.rpartition(".")[2]
+        )
+
+    def end(self, header: Header) -> int:
+        """Return the 0-based line after the last one of a class or function."""
+        known = self._ends.get(header)
+        if known is None:
+            known = self._ends[header] = self._find_end(header)
+        return known
+
+    @cached_property
+    def _text(self) -> bytes:
+        return b"\n" + b"".join(self._lines)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where each line's preceding newline stands in the text."""
+        return list(accumulate(map(len, self._lines), initial=0))
+
+    @cached_property
+    def _headers(self) -> list[Header]:
+        found: dict[int, Header] = {}
+        # The pattern is tried where a keyword stands, since to try it at every line takes five times as long.
+        for keyword in _KEYWORDS:
+            at = self._text.find(keyword)
+            while at >= 0:
+                match = _HEADER.match(self._text, self._text.rfind(b"\n", 0, at))
+                if match is not None:
+                    line = bisect_right(self._starts, match.start()) - 1
+                    found[line] = Header(line, _width(match[1]), match[2].decode("utf-8", "replace"))
+                at = self._text.find(keyword, at + 1)
+        return [found[line] for line in sorted(found)]
+
+    @cached_property
+    def _places(self) -> list[int]:
+        return [header.line for header in self._headers]
+
+    @cached_property
+    def _has_tabs(self) -> bool:
+        return b"\t" in self._text
+
+    def _find_end(self, header: Header) -> int:
+        if self._has_tabs:
+            below = range(header.line + 1, len(self._lines))
+            return next((spot for spot in below if _is_level(self._lines[spot], header.width)), len(self._lines))
+        level = re.compile(rb"\n {0,%d}[^\s)\]}#\"']" % header.width)
+        match = level.search(self._text, self._starts[header.line + 1])
+        return len(self._lines) if match is None else bisect_right(self._starts, match.start()) - 1
+
+
+def _is_level(line: bytes, width: int) -> bool:
+    """Tell whether a statement at this level or further out begins here; closing brackets and comments do not count."""
+    head = line[: width + 1].strip()
+    return bool(head) and head[:1] not in _NO_STATEMENT and _width(line) <= width
+
+
+def _width(line: bytes) -> int:
+    head = line[: len(line) - len(line.lstrip(b" \t"))]
+    return len(head.expandtabs(8)) if b"\t" in head else len(head)

@@ -1,0 +1,153 @@
+"""Conflicts of the line merge, taken up statement by statement with the lines around them.
+
+The file is held as a row of pieces. Where one of them is a conflict it is merged anew, with its neighbours up to the
+next definitions: a window, so that what statements mean is seen, and a large file costs no more than a small one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from patchkit.core.carried import Conflict, Verdict
+from patchkit.core.merging.alignment import Edit, partners
+from patchkit.core.merging.relocate import resolve_moved
+from patchkit.core.merging.resolve import Resolved, Span, resolve
+
+Range = tuple[int, int]
+"""Half-open, of 0-based lines."""
+
+# Where a logical line begins for sure, strings aside.
+_BEGINS: Final = re.compile(rb"[ \t]*(?:def|class|async[ \t]+def)[ \t]+\w|@\w|(?:if|for|while|try|with|import|from)\b")
+
+
+class Sides(NamedTuple):
+    """The lines of the three texts."""
+
+    base: Sequence[bytes]
+    changed: Sequence[bytes]
+    target: Sequence[bytes]
+
+
+class Piece(NamedTuple):
+    """A stretch of the file."""
+
+    base: Range
+    changed: Range
+    target: Range
+    parts: list[bytes | Conflict]
+    """What stands there in the result."""
+    spans: list[Span]
+    """What became of the patch's changes in it; lines of the result count from the piece's beginning."""
+
+    @property
+    def conflicts(self) -> int:
+        """How many places in it could not be brought together."""
+        return sum(isinstance(part, Conflict) for part in self.parts)
+
+
+def structured(pieces: Sequence[Piece], sides: Sides, theirs: Sequence[Edit]) -> list[Piece]:
+    """Return the pieces with each conflict merged statement by statement, as far as that goes.
+
+    ``theirs`` is what changed from base to target.
+    """
+    cut, edges = _cut_all(pieces, sides, partners(theirs, len(sides.base)))
+    result: list[Piece] = []
+    at = 0
+    for first, last in _windows(cut, edges):
+        result.extend(cut[at:first])
+        result.append(_window(cut[first:last], sides))
+        at = last
+    result += cut[at:]
+    if any(piece.conflicts for piece in result):
+        # Code that moved farther than to the next definition is found in the whole file.
+        whole = _window(cut, sides)
+        if not whole.conflicts:
+            return [whole]
+        moved_back = _moved(sides)
+        if moved_back is not None and not moved_back.conflicts:
+            return [moved_back]
+    return result
+
+
+def _cut_all(pieces: Sequence[Piece], sides: Sides, to_target: Sequence[int]) -> tuple[list[Piece], list[int]]:
+    """Cut the lines that stay where a definition begins; second: the numbers of pieces that a window may begin with."""
+    cut: list[Piece] = []
+    edges = [0]
+    for piece in pieces:
+        if piece.spans:
+            cut.append(piece)
+            continue
+        first, *others = _cut(piece, sides, to_target)
+        cut.append(first)
+        for part in others:
+            edges.append(len(cut))
+            cut.append(part)
+    return cut, [*edges, len(cut)]
+
+
+def _cut(piece: Piece, sides: Sides, to_target: Sequence[int]) -> list[Piece]:
+    """Cut lines that all sides have before the first and the last definition in them."""
+    (base, base_end), (changed, _), (target, target_end) = piece.base, piece.changed, piece.target
+    starts = [spot for spot in range(base, base_end) if to_target[spot] >= 0 and _BEGINS.match(sides.base[spot])]
+    cuts = sorted({starts[0], starts[-1]}) if starts else []
+    places = {base: target, base_end: target_end} | {spot: to_target[spot] for spot in cuts}
+    found: list[Piece] = []
+    for begin, end in zip([base, *cuts], [*cuts, base_end], strict=True):
+        here = target if begin == base and not found else places[begin], places[end]
+        there = changed + begin - base, changed + end - base
+        found.append(Piece((begin, end), there, here, [b"".join(sides.target[slice(*here)])], []))
+    return found
+
+
+def _windows(cut: Sequence[Piece], edges: Sequence[int]) -> list[Range]:
+    """Return the ranges of pieces, from edge to edge, that hold conflicts."""
+    ranges: list[Range] = []
+    for number, piece in enumerate(cut):
+        if piece.conflicts and not (ranges and number < ranges[-1][1]):
+            ranges.append((max(edge for edge in edges if edge <= number), min(edge for edge in edges if edge > number)))
+    return ranges
+
+
+def _moved(sides: Sides) -> Piece | None:
+    """Return the whole file merged with its definitions in one order; None when none of them moved."""
+    resolved = resolve_moved(*map(_text, sides))
+    if resolved is None:
+        return None
+    return _piece((0, len(sides.base)), (0, len(sides.changed)), (0, len(sides.target)), resolved)
+
+
+def _window(pieces: Sequence[Piece], sides: Sides) -> Piece:
+    first, last = pieces[0], pieces[-1]
+    base = first.base[0], last.base[1]
+    changed = first.changed[0], last.changed[1]
+    target = first.target[0], last.target[1]
+    resolved = resolve(
+        _text(sides.base[slice(*base)]), _text(sides.changed[slice(*changed)]), _text(sides.target[slice(*target)])
+    )
+    return _piece(base, changed, target, resolved)
+
+
+def _piece(base: Range, changed: Range, target: Range, resolved: Resolved) -> Piece:
+    parts = [_bytes(part) if isinstance(part, str) else Conflict(*map(_bytes, part)) for part in resolved.parts]
+    spans = [
+        moved(span, base[0], target[0] if span.verdict == Verdict.CONFLICT.value else 0) for span in resolved.spans
+    ]
+    return Piece(base, changed, target, parts, spans)
+
+
+def moved(span: Span, base: int, new: int) -> Span:
+    """Return a span with lines counted from elsewhere."""
+    return span._replace(
+        base=span.base + base, base_end=span.base_end + base, first=span.first + new, end=span.end + new
+    )
+
+
+# Surrogates stand for bytes that are no UTF-8, and become those bytes again.
+def _text(lines: Sequence[bytes]) -> str:
+    return b"".join(lines).decode("utf-8", "surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patchkit.core.merging.alignment import Edit
+from patchkit.core.merging.lexemes import logical_lines
+from patchkit.core.merging.pairing import likeness, pair
+
+from ..programs import changed_programs
+
+
+@given(changed_programs())
+def test_a_pairing_is_a_whole_account_of_the_change(sides: tuple[bytes, bytes]) -> None:
+    old, new = (logical_lines(side.decode()) for side in sides)
+
+    found = pair(old, new)
+
+    made: list[str] = []
+    at = 0
+    for edit in found.edits:
+        made += [line.key for line in old[at : edit.old]]
+        assert len(made) == edit.new
+        made += [line.key for line in new[edit.new : edit.new_end]]
+        at = edit.old_end
+    assert [line.key for line in new] == made + [line.key for line in old[at:]]
+    assert found.modified <= {edit.old for edit in found.edits if edit.old_end == edit.old + 1}
+    assert all(edit.new_end == edit.new + 1 for edit in found.edits if found.is_modified(edit))
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "alike"),
+    [
+        ("x = f(a, b)\n", "x = f(a, c)\n", True),
+        ("x = f(a, b)\n", "raise ValueError\n", False),
+        # A definition is another version of the one with its name, however its parameters changed.
+        ("def f():\n", "def f(a, b, c, d, e, g, h):\n", True),
+        ("def f(a, b):\n", "def g():\n", False),
+        # A renamed definition has most words in common, and half of the parts of its name.
+        ("def load_state(self, a, b):\n", "def load_state_dict(self, a, b):\n", True),
+        ("def first(self, a, b, c):\n", "def second(self, a, b, c):\n", False),
+        ("def load_state(self, a, b):\n", "def load_state_dict(other):\n", False),
+        ("class TwoParts(A, B):\n", "class MyTwoParts(A, B):\n", True),
+        ("def f(a):\n", "class f(a):\n", False),
+        # A statement does not turn into another kind of statement.
+        ("if a.b.c(d):\n", "while a.b.c(d):\n", False),
+        ("return a.b.c(d)\n", "a.b.c(d)\n", False),
+        ("# a word of truth\n", "# a word of doubt\n", True),
+        ("# a = b\n", "a = b\n", False),
+    ],
+)
+def test_which_lines_can_be_versions_of_one(one: str, two: str, alike: bool) -> None:
+    assert alike == (likeness(logical_lines(one)[0], logical_lines(two)[0]) > 0)
+
+
+def test_changed_lines_are_paired_with_the_most_alike() -> None:
+    old = logical_lines("a = f(x, 1)\nb = g(y, 2)\nend\n")
+    new = logical_lines("new()\na = f(x, 3)\nb = g(y, 4)\nend\n")
+
+    found = pair(old, new)
+
+    assert ([Edit(0, 0, 0, 1), Edit(0, 1, 1, 2), Edit(1, 2, 2, 3)], {0, 1}) == (found.edits, found.modified)
+
+
+@given(st.integers(0, 3))
+def test_lines_that_say_the_same_are_no_change(blanks: int) -> None:
+    old = logical_lines("f(a,\n  b)\n'x'\n")
+    new = logical_lines("\n" * blanks + 'f(a, b)\n"x"\n')
+
+    assert pair(old, new).edits == []

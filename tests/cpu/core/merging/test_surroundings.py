@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import pytest
+
+from patchkit.core.lines import split_lines
+from patchkit.core.merging.surroundings import Outline
+
+TEXT = b'''\
+import os
+
+class C(
+    Base,
+):
+    """Doc.
+
+    More of it.
+    """
+
+    x = 1
+
+    @property
+    def f(self,
+        a,
+    ):
+        if a:
+            return 1
+
+        async def inner():
+            pass
+# a comment at the margin
+        return 2
+
+    def g(self):
+        pass
+
+def h():
+    pass
+y = 2
+'''
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (1, "<module>"),
+        (3, "C"),
+        (10, "C"),
+        (14, "C.f"),
+        (18, "C.f"),
+        (21, "C.f.inner"),
+        # A comment at the margin does not end a block, nor does the bracket that closes a header.
+        (23, "C.f"),
+        (26, "C.g"),
+        (29, "h"),
+        (30, "<module>"),
+    ],
+)
+def test_the_scope_of_a_line(line: int, expected: str) -> None:
+    assert expected == Outline(split_lines(TEXT)).scope(line - 1, line)
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        # An insertion belongs where the line before it does, blank lines aside.
+        (1, "<module>"),
+        (19, "C.f"),
+        (27, "C.g"),
+        (28, "C.g"),
+        (31, "<module>"),
+    ],
+)
+def test_the_scope_of_an_insertion(before: int, expected: str) -> None:
+    assert expected == Outline(split_lines(TEXT)).scope(before - 1, before - 1)
+
+
+def test_an_empty_text_is_all_module() -> None:
+    assert Outline([]).scope(0, 0) == "<module>"
+
+
+def test_tabs_go_to_multiples_of_eight() -> None:
+    lines = split_lines(b"class C:\n\tdef f(self):\n\t    x = 1\n        y = 2\n")
+
+    assert [Outline(lines).scope(row, row + 1) for row in range(4)] == ["C", "C.f", "C.f", "C"]
+
+
+def test_the_end_of_a_definition_is_the_next_statement_at_its_level() -> None:
+    outline = Outline(split_lines(TEXT))
+
+    (header,) = outline.around(2, 3)
+
+    assert (header.name, outline.end(header)) == ("C", 27)

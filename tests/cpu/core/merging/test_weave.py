@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import ast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patchkit.core.merging.lexemes import LogicalLine, logical_lines
+from patchkit.core.merging.weave import weave
+
+
+def one(text: str) -> LogicalLine:
+    """The only logical line of a text."""
+    (line,) = logical_lines(text)
+    return line
+
+
+@pytest.mark.parametrize(
+    ("base", "changed", "target", "expected"),
+    [
+        # Words with a common word between.
+        ("x = f(a)", "y = f(a)", "x = g(a)", "y = g(a)"),
+        ("x = a + b", "x = a - b", "x = a + c", None),
+        ("x = a + b", "z = a + b", "x = a + c", "z = a + c"),
+        # One word, two wishes.
+        ("x = 1", "x = 2", "x = 3", None),
+        ("x = 1", "x = 2", "x = 2", "x = 2"),
+        # Arguments: one entry a side.
+        ("f(a, b)", "f(z, b)", "f(a, c)", "f(z, c)"),
+        ("f(a, b)", "f(a)", "f(a, b, c=1)", "f(a, c=1)"),
+        ("f(a, b=1)", "f(a, b=2)", "f(a, b=3)", None),
+        # Positions have a meaning, keywords have none.
+        ("f(a)", "f(a, b)", "f(a, c)", None),
+        ("f(a)", "f(a, b=1)", "f(a, c=2)", "f(a, c=2, b=1)"),
+        ("f(a)", "f(a, b=1)", "f(a, b=2)", None),
+        ("f(a)", "f(a, b=1)", "f(a, c)", None),
+        ("f()", "f(b=1)", "f(c=2)", "f(c=2, b=1)"),
+        ("f(a)", "f(a, *k)", "f(a, b=1)", None),
+        ("f(**c)", "f(b=1, **c)", "f(**c, d=1)", "f(b=1, **c, d=1)"),
+        ("f(a, b=1)", "f(a, c, b=1)", "f(a, b=1, d=2)", "f(a, c, b=1, d=2)"),
+        ("f(a, b=1)", "f(a, c, b=1)", "f(a, d=2, b=1)", None),
+        ("f(a, b)", "f(a, b, c)", "f(z, a, b)", "f(z, a, b, c)"),
+        ("class A(B): pass", "class A(B, C): pass", "class A(B, D): pass", None),
+        # Entries in another order.
+        ("f(a, b)", "f(b, a)", "f(a, c)", None),
+        ("f(a, b)", "f(b, a)", "f(a, b, k=1)", "f(b, a, k=1)"),
+        # A list of one with a comma is another thing than a bracketed expression.
+        ("y = (1)", "y = (1,)", "y = (2)", None),
+        # An entry that both bring stands once, or is refused.
+        ("x = U[A, T]", "x = U[A, N, E]", "x = U[A, T, E]", None),
+        # Lists that are no brackets: one place.
+        ("return a", "return a, b", "return a, c", None),
+        ("x = lambda a: b", "x = lambda a, c: b", "x = lambda a, d: b", None),
+        # A string is one word.
+        ('x = f"{a}"', 'x = f"{b}"', 'x = f"{a} "', None),
+        ('assert a, "m"', 'assert b, "m"', 'assert a, "n"', 'assert b, "n"'),
+        ("f(a).g(b)", "f(a).h(b)", "f(a).g(b, c=1)", "f(a).h(b, c=1)"),
+        ("x: int = 1", "x: int = 2", "x: float = 1", "x: float = 2"),
+        # Parameters after a bare star are named by their callers.
+        ("def f(*, a): pass", "def f(*, a, b=1): pass", "def f(*, a, c=1): pass", "def f(*, a, c=1, b=1): pass"),
+        # Entries of lists that are no calls: the target's first.
+        ("x = [a]", "x = [a, b]", "x = [a, c]", "x = [a, c, b]"),
+        ("x = {a: 1}", "x = {a: 1, b: 2}", "x = {a: 1, c: 3}", "x = {a: 1, c: 3, b: 2}"),
+        ("x = {a: 1}", "x = {a: 1, b: 2}", "x = {a: 1, b: 3}", None),
+        ("x = [a]", "x = [a, b]", "x = [a, b, c]", "x = [a, b, c]"),
+        # The target's form stays: lines, quotes, indentation.
+        ("f(a)", "f(a, b=1)", "f(\n    a\n)", "f(\n    a,\n    b=1\n)"),
+        ("f(a)", "f(a, b=1)", "f(\n    a,\n    c=2,\n)", "f(\n    a,\n    c=2,\n    b=1,\n)"),
+        ("f('a')", "f('a', b=1)", 'f("a")', 'f("a", b=1)'),
+        ("f(a)", "f(a, b=1)", "    f(a)", "    f(a, b=1)"),
+        # Parentheses around all of an expression say nothing.
+        ("return a or b", "return a or c", "return (\n    a or b\n)", "return a or c"),
+        # A list that the one side changes and the other takes out, wherever it stands.
+        ("y = f(a) + g(b)", "y = f(a, c=1) + g(b)", "y = q + g(b)", None),
+        ("y = f(a) + g(b)", "y = q + g(b)", "y = f(a, c=1) + g(b)", None),
+        ("if f(a) and b: pass", "if f(a, c=1) and b: pass", "if b: pass", None),
+        ("y = (f([a]) + b)", "y = (f([a, c]) + b)", "y = (f([a]) + b) + d", None),
+        ("h(f(a), b)", "h(f(c), b)", "h(q, b)", None),
+        # Imported names, with brackets or without.
+        ("from a import b", "from a import b, c", "from a import b, d", "from a import b, d, c"),
+        ("from a import b", "from a import b, c", "from a import (\n    b,\n)", "from a import (\n    b,\n    c,\n)"),
+        ("from a import b", "from z import b", "from a import b, c", "from z import b, c"),
+        # A line whose brackets do not match is not looked into.
+        ("f(a", "f(a, b=1", "f(a, c=2", None),
+        # Comments, word by word.
+        ("# one two three", "# uno two three", "# one two tres", "# uno two tres"),
+        ("# one two", "# uno two", "# ein two", None),
+    ],
+)
+def test_what_becomes_of_a_statement(base: str, changed: str, target: str, expected: str | None) -> None:
+    assert weave(one(base), one(changed), one(target)) == expected
+
+
+STATEMENTS = (
+    "f(a)",
+    "f(a, b=1)",
+    "f(\n    a,\n    b=2,\n)",
+    "x = f(a, g(b), **c)",
+    "x = [a, 'b']",
+    "x = {a: 1, **b}",
+    "from a import b",
+    "from a import b, c as d",
+    "from a import (\n    b,\n    c,\n)",
+    "def f(a, b=1, *, c): pass",
+    "if a and (b or c): pass",
+    "return a or b",
+    "return (\n    a\n)",
+)
+_statements = st.sampled_from(STATEMENTS)
+
+
+def said(text: str) -> list[str]:
+    """The words of a statement; brackets around all of an expression and around imported names say nothing."""
+    return [word for word in one(text).words if word not in "(),"]
+
+
+@given(_statements, _statements)
+def test_with_one_side_unchanged_the_other_comes_out(old: str, new: str) -> None:
+    if old.split(maxsplit=1)[0] == new.split(maxsplit=1)[0]:
+        for woven in (weave(one(old), one(old), one(new)), weave(one(old), one(new), one(old))):
+            assert woven is None or said(woven) == said(new)
+
+
+@given(_statements, _statements)
+def test_what_both_sides_made_comes_out_once(old: str, new: str) -> None:
+    if old.split(maxsplit=1)[0] == new.split(maxsplit=1)[0]:
+        woven = weave(one(old), one(new), one(new))
+        assert woven is None or said(woven) == said(new)
+
+
+@given(_statements, _statements, _statements)
+def test_what_comes_out_is_python(old: str, ours: str, theirs: str) -> None:
+    if old.split(maxsplit=1)[0] == ours.split(maxsplit=1)[0] == theirs.split(maxsplit=1)[0]:
+        woven = weave(one(old), one(ours), one(theirs))
+        if woven is not None:
+            ast.parse(f"def f():\n    {woven}\n")
