@@ -87,7 +87,7 @@ def place_file(patch: FilePatch, content: bytes | None, scope_names: ScopeNames)
     if content is None:
         return _refused_whole(patch, Refusal.FILE_MISSING)
     lines = split_lines(content)
-    ranges = _ScopeRanges(content)
+    ranges = ScopeRanges(content)
     results = [place_hunk(hunk, lines, scope_names.get(hunk.id), ranges.of) for hunk in patch.hunks]
     ordered = _refuse_overlaps(patch.hunks, results)
     if any(isinstance(result, NotPlaced) for result in ordered):
@@ -172,7 +172,7 @@ def _refused_whole(patch: FilePatch, refusal: Refusal) -> FileRefused:
     )
 
 
-class _ScopeRanges:
+class ScopeRanges:
     """The scopes of one text, parsed when first asked for."""
 
     def __init__(self, content: bytes) -> None:
@@ -180,6 +180,7 @@ class _ScopeRanges:
         self._scopes: tuple[scopes.Scope, ...] | None = None
 
     def of(self, name: str) -> tuple[scopes.Scope, ...]:
+        """Return the scopes called ``name``."""
         if self._scopes is None:
             self._scopes = scopes.scopes(self._content)
         return tuple(scope for scope in self._scopes if scope.name == name)

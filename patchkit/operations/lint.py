@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from patchkit.core.model import Patch
@@ -13,6 +13,7 @@ from patchkit.core.upstream import Target, VersionsDocument, targets
 from patchkit.errors import PatchkitError, SourceError
 from patchkit.operations.coverage import bad_ranges, expected_hunks, variants_for, why_not_needed
 from patchkit.operations.regenerate import OpenSource, build_target, source_opener
+from patchkit.operations.unwritten import unwritten
 from patchkit.progress import Reporter, silent
 from patchkit.store.documents import load_document
 from patchkit.store.location import versions_file
@@ -55,6 +56,7 @@ def lint(
     Releases come from the package index (``offline``: only from the cache), other targets from the git ``repository``.
     """
     findings: list[Finding] = []
+    marked: list[Finding] = []
     versions: VersionsDocument | None = None
     known: tuple[Target, ...] = ()
     try:
@@ -66,6 +68,7 @@ def lint(
         document = load_document(SeriesDocument, folder / "series.yaml")
     except SourceError as error:
         return Linted((*findings, Finding("schema", error.message)), (), ())
+    marked.extend(_lint_unwritten(folder / "series.yaml", document))
     for entry in document.patches:
         try:
             patch = load_patch(folder / entry.name, entry.name, entry.depends)
@@ -73,10 +76,18 @@ def lint(
             findings.append(Finding("schema", error.message))
             continue
         findings.extend(_lint_patch(patch, document, known))
+        marked.extend(_lint_unwritten(patch.folder / "patch.yaml", patch.document))
     if findings or versions is None:
-        return Linted(tuple(findings), (), ())
+        return Linted((*findings, *marked), (), ())
     opener = source_opener(versions, repository, cache=cache, offline=offline, reporter=reporter)
-    return _lint_placed(folder, known, opener)
+    placed = _lint_placed(folder, known, opener)
+    # A text that nobody has written yet does not keep hunks from being placed.
+    return replace(placed, findings=(*placed.findings, *marked))
+
+
+def _lint_unwritten(file: Path, document: PatchDocument | SeriesDocument) -> Iterator[Finding]:
+    for key, text in unwritten(document):
+        yield Finding("unwritten", f"{file}: {key}: waits for a person: {text.strip()}")
 
 
 def _lint_placed(folder: Path, known: tuple[Target, ...], open_source: OpenSource) -> Linted:

@@ -1,0 +1,83 @@
+"""patchkit capture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+
+import click
+
+from patchkit.cli.exit_codes import ExitCode
+from patchkit.cli.options import FOLDER, format_option, open_tree
+from patchkit.cli.output import StderrReporter, print_json, print_problem
+from patchkit.operations.capture import capture
+from patchkit.operations.capture_report import Captured
+from patchkit.store.location import edited_patches
+
+
+@click.command("capture")
+@click.option(
+    "--from", "folder", type=FOLDER, required=True, help="The tree: a release with the series and your edits."
+)
+@click.option("--megatron", required=True, metavar="RELEASE", help="What the tree was before the series was applied.")
+@click.option(
+    "--patch", "name", metavar="NAME", help="The patch that takes edits which are near none, or near several."
+)
+@click.option("--new", metavar="NAME", help="Make this patch of such edits.")
+@click.option("--drop-hunks", is_flag=True, help="Hunks that the edits took out leave the series.")
+@click.option("--patches", type=FOLDER, help="Folder of the series. Default: patches/megatron, or the built-in one.")
+@click.option("--git", "repository", type=FOLDER, help="A clone of Megatron-LM, for branches and commits.")
+@click.option("--dry-run", is_flag=True, help="Do everything except the write.")
+@format_option
+def command(
+    *,
+    folder: Path,
+    megatron: str,
+    name: str | None,
+    new: str | None,
+    drop_hunks: bool,
+    patches: Path | None,
+    repository: Path | None,
+    dry_run: bool,
+    style: str,
+) -> int:
+    """Refresh the series from a tree that was edited by hand after `patchkit apply`."""
+    result = capture(
+        open_tree(folder, installed=False),
+        patches or edited_patches(),
+        megatron,
+        today=datetime.now(tz=timezone.utc).strftime("%Y-%m-%d"),
+        patch=name,
+        new=new,
+        drop_hunks=drop_hunks,
+        repository=repository,
+        place=folder,
+        dry_run=dry_run,
+        reporter=StderrReporter(verbose=style == "text"),
+    )
+    if style == "json":
+        print_json(result)
+    else:
+        click.echo("\n".join(_lines(result)))
+        for problem in result.problems:
+            print_problem(problem)
+    return int(ExitCode.DONE if result.ok else ExitCode.NO)
+
+
+def _lines(result: Captured) -> Iterator[str]:
+    yield from (f"note: {note}" for note in result.notes)
+    for hunk in result.hunks:
+        yield f"{hunk.patch}: {hunk.path}, hunk {hunk.id}: {hunk.action}"
+    for variant in result.variants:
+        why = f"; not for {variant.reason}" if variant.reason else ""
+        yield f"{variant.patch}: variants/{variant.file} for {', '.join(variant.targets)}{why}"
+    match result.verdict:
+        case "unchanged":
+            yield f"{result.tree}: exactly {result.target} with the series; nothing to capture"
+        case "refused":
+            yield "nothing was written"
+        case "would-capture":
+            yield f"{result.series}: {len(result.written)} files would be written"
+        case _:
+            yield f"{result.series}: {len(result.written)} files written"

@@ -1,0 +1,1 @@
+"""Patches that others wrote: reading, repairing and splitting them."""

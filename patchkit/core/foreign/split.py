@@ -1,0 +1,238 @@
+"""Proposals how to cut a big patch into feature patches.
+
+Hunks belong together when they use a name that the patch brings in, one that no touched file of the base has. What is
+left joins the only feature in its function, or the rest of its file. These are guesses for a person to judge: what is
+certain is only that every hunk is in exactly one proposal, so that their sum is the whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from patchkit.core.foreign.identifiers import defined, names, slug, words
+from patchkit.core.lines import split_lines
+from patchkit.core.model import Hunk, LineKind
+from patchkit.core.scopes import MODULE
+
+_LARGEST = 200
+"""Hunks of a group that is looked at for bridges, which takes time with the cube of their number."""
+
+
+class ScopedHunk(msgspec.Struct, frozen=True):
+    """A hunk, and where it stands."""
+
+    path: str
+    scope: str
+    hunk: Hunk
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """One feature patch."""
+
+    name: str
+    hunks: tuple[int, ...]
+    """Positions in the sequence that was given, ascending."""
+    names: tuple[str, ...]
+    """New names that its hunks share or bring in, the most used first."""
+    reason: str
+    depends: tuple[str, ...] = ()
+    """Names of proposals that define what this one uses; they stand before it."""
+
+
+def propose(
+    hunks: Sequence[ScopedHunk], base: Mapping[str, bytes | None], used: Iterable[str] = ()
+) -> tuple[Proposal, ...]:
+    """Return the proposed patches in an order in which each stands behind those it depends on.
+
+    ``base`` is the text of every touched file before the change; no proposal gets a name of ``used``.
+    """
+    known: set[str] = set()
+    for content in base.values():
+        known |= names(split_lines(content or b""))
+    new = [added_names(hunk) - known for hunk in hunks]
+    uses = _users(new)
+    clusters = [part for cluster in _linked(range(len(hunks)), new) for part in _cut_at_bridges(cluster, new)]
+    clusters = _merged_rest(hunks, clusters)
+    clusters, needs = _ordered(hunks, clusters, new)
+    taken = set(used)
+    made: list[Proposal] = []
+    for cluster, needed in zip(clusters, needs, strict=True):
+        inside = Counter(name for at in cluster for name in new[at])
+        ranked = tuple(sorted(inside, key=lambda name: (-inside[name], -len(uses[name]), name)))
+        name = _unique(_title(hunks, cluster, inside), taken)
+        depends = tuple(made[other].name for other in needed)
+        made.append(Proposal(name, cluster, ranked, _reason(hunks, cluster, inside, ranked), depends))
+    return tuple(made)
+
+
+def hunk_ids(hunks: Sequence[ScopedHunk], proposals: Sequence[Proposal], taken: Iterable[str] = ()) -> dict[int, str]:
+    """Return a readable id for every hunk by its position, unique among all and not in ``taken``."""
+    used = set(taken)
+    ids: dict[int, str] = {}
+    for proposal in proposals:
+        for at in proposal.hunks:
+            hunk = hunks[at]
+            added = added_names(hunk)
+            own = next((name for name in proposal.names if name in added), "")
+            if not own and not proposal.names:
+                own = next(iter(sorted(added - names(_side(hunk, LineKind.REMOVED, LineKind.CONTEXT)))), "")
+            place = _place(hunk)
+            what = [] if set(words(own)) <= set(words(place)) else [own]
+            ids[at] = _unique(slug(place, *what, limit=56), used)
+    return ids
+
+
+def added_names(hunk: ScopedHunk) -> frozenset[str]:
+    """Return the names in the lines that a hunk adds; none for text that is not code."""
+    if not hunk.path.endswith((".py", ".pyi", ".cpp", ".cu", ".h", ".cuh", ".sh")):
+        return frozenset()
+    return names(_side(hunk, LineKind.ADDED))
+
+
+def _side(hunk: ScopedHunk, *kinds: LineKind) -> list[bytes]:
+    return [line.text for line in hunk.hunk.lines if line.kind in kinds]
+
+
+def _place(hunk: ScopedHunk) -> str:
+    """Return what to call the place of a hunk: its function, with the class when the name alone says little."""
+    if hunk.scope == MODULE:
+        parts = hunk.path.rsplit(".", 1)[0].split("/")
+        return parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
+    parts = hunk.scope.split(".")
+    short = parts[-1].startswith("__") or parts[-1] in ("forward", "backward", "load", "save", "state_dict", "step")
+    return " ".join(parts[-2:] if short else parts[-1:])
+
+
+def _users(new: Sequence[frozenset[str]]) -> dict[str, list[int]]:
+    users: dict[str, list[int]] = {}
+    for at, found in enumerate(new):
+        for name in found:
+            users.setdefault(name, []).append(at)
+    return users
+
+
+def _linked(members: Iterable[int], new: Sequence[frozenset[str]]) -> list[tuple[int, ...]]:
+    """Return the groups of hunks that are connected by names, in order of their first hunk."""
+    groups: list[tuple[set[int], set[str]]] = []
+    for at in members:
+        near = [group for group in groups if group[1] & new[at]]
+        joined = ({at}.union(*(group[0] for group in near)), set(new[at]).union(*(group[1] for group in near)))
+        groups = [group for group in groups if group not in near] + [joined]
+    return sorted(tuple(sorted(group[0])) for group in groups)
+
+
+def _cut_at_bridges(cluster: tuple[int, ...], new: Sequence[frozenset[str]]) -> list[tuple[int, ...]]:
+    """Cut a group where one hunk alone holds two features together, such as the config that has a field of each.
+
+    The hunk stays with the feature whose names it shares most; the other one will depend on it.
+    """
+    for bridge in cluster if len(cluster) <= _LARGEST else ():
+        parts = _linked([at for at in cluster if at != bridge], new)
+        features = [part for part in parts if len(part) > 1]
+        if len(features) < 2:
+            continue
+        shared = [sum(len(new[at] & new[bridge]) for at in part) for part in features]
+        home = features[shared.index(max(shared))]
+        kept = tuple(sorted({bridge, *home, *(at for part in parts if len(part) == 1 for at in part)}))
+        others = [part for part in features if part is not home]
+        return [piece for part in sorted([kept, *others]) for piece in _cut_at_bridges(part, new)]
+    return [cluster]
+
+
+def _merged_rest(hunks: Sequence[ScopedHunk], clusters: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Give hunks that no name links to others a place: the one feature in their function, or the rest of their file."""
+    features = [list(cluster) for cluster in clusters if len(cluster) > 1]
+    rest: dict[str, list[int]] = {}
+    for cluster in clusters:
+        if len(cluster) > 1:
+            continue
+        at = cluster[0]
+        where = (hunks[at].path, hunks[at].scope)
+        near = [
+            feature
+            for feature in features
+            if any((hunks[other].path, hunks[other].scope) == where for other in feature)
+        ]
+        if hunks[at].scope != MODULE and len(near) == 1:
+            near[0].append(at)
+        else:
+            rest.setdefault(hunks[at].path, []).append(at)
+    return sorted(tuple(sorted(group)) for group in (*features, *rest.values()))
+
+
+def _ordered(
+    hunks: Sequence[ScopedHunk], clusters: list[tuple[int, ...]], new: Sequence[frozenset[str]]
+) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Return the clusters, each behind those it depends on, and where these are; a circle becomes one cluster."""
+    while True:
+        needs = _needs(hunks, clusters, new)
+        order: list[int] = []
+        while len(order) < len(clusters):
+            ready = next((at for at in range(len(clusters)) if at not in order and needs[at] <= set(order)), None)
+            if ready is None:
+                break
+            order.append(ready)
+        if len(order) == len(clusters):
+            place = {old: position for position, old in enumerate(order)}
+            return (
+                [clusters[at] for at in order],
+                [tuple(sorted(place[other] for other in needs[at])) for at in order],
+            )
+        stuck = [at for at in range(len(clusters)) if at not in order]
+        merged = tuple(sorted(hunk for at in stuck for hunk in clusters[at]))
+        clusters = sorted([*(clusters[at] for at in order), merged])
+
+
+def _needs(
+    hunks: Sequence[ScopedHunk], clusters: list[tuple[int, ...]], new: Sequence[frozenset[str]]
+) -> list[set[int]]:
+    """Return for each cluster those that define a new name which it uses and does not define."""
+    defines = [
+        {name for at in cluster for name in defined(_side(hunks[at], LineKind.ADDED)) & new[at]} for cluster in clusters
+    ]
+    used = [{name for at in cluster for name in new[at]} for cluster in clusters]
+    return [
+        {other for other in range(len(clusters)) if other != one and (used[one] - defines[one]) & defines[other]}
+        for one in range(len(clusters))
+    ]
+
+
+def _title(hunks: Sequence[ScopedHunk], cluster: tuple[int, ...], inside: Counter[str]) -> str:
+    """Return a name for a feature: words that its most used new names share, or the place of its hunks."""
+    if inside and len(cluster) > 1 and max(inside.values()) > 1:
+        most = max(inside.values())
+        top = sorted((name for name, count in inside.items() if count * 3 >= most * 2), key=lambda name: -inside[name])
+        shared = [word for word in words(top[0]) if all(word in words(name) for name in top)]
+        best = min((name for name in top if inside[name] == most), key=lambda name: (-len(name), name))
+        return slug(*shared) if len(shared) > 1 else slug(best)
+    places = {_place(hunks[at]) for at in cluster}
+    if len(places) == 1:
+        return slug(*places)
+    return slug(_place(msgspec.structs.replace(hunks[cluster[0]], scope=MODULE)))
+
+
+def _reason(
+    hunks: Sequence[ScopedHunk], cluster: tuple[int, ...], inside: Counter[str], ranked: tuple[str, ...]
+) -> str:
+    shared = [name for name in ranked if inside[name] > 1]
+    if shared:
+        more = f" and {len(shared) - 3} more" if len(shared) > 3 else ""
+        return f"shares {', '.join(shared[:3])}{more}"
+    files = sorted({hunks[at].path.rsplit("/", 1)[-1] for at in cluster})
+    scopes = sorted({hunks[at].scope for at in cluster})
+    where = scopes[0] if len(scopes) == 1 and scopes[0] != MODULE else ", ".join(files)
+    if ranked:
+        return f"in {where}, brings in {', '.join(ranked[:3])}"
+    return f"what is left in {where}: no new name links it to another hunk"
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    made, number = name, 1
+    while made in taken:
+        number += 1
+        made = f"{name}-{number}"
+    taken.add(made)
+    return made

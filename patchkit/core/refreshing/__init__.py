@@ -1,0 +1,1 @@
+"""Taking the edits of a tree back into the patches of a series."""

@@ -1,0 +1,296 @@
+"""What a foreign patch was made for: named by the user, or found out from the blob ids in its index lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from patchkit.core.blobs import blob_id_if_any
+from patchkit.core.foreign.diffs import ForeignPatch
+from patchkit.core.foreign.fitting import pre_images
+from patchkit.core.upstream import PinnedCommit, Release, Target, VersionsDocument, find_target, targets
+from patchkit.errors import RevisionNotFoundError, UsageError
+from patchkit.operations.sources import cached_release, fetch_release
+from patchkit.progress import Reporter
+from patchkit.trees.bases import Bases, find_bases, matching
+from patchkit.trees.git import GitTree
+from patchkit.trees.interface import SourceTree
+
+_NUMBERS = re.compile(rb"^(MAJOR|MINOR|PATCH) = (\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The targets that there are: those of the series, then those that patchkit ships."""
+
+    own: VersionsDocument | None
+    built_in: VersionsDocument
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """Every target once, the series' own first."""
+        mine = targets(self.own.megatron) if self.own else ()
+        names = {target.name for target in mine}
+        return (*mine, *(target for target in targets(self.built_in.megatron) if target.name not in names))
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """Where a foreign patch is laid on."""
+
+    tree: SourceTree
+    target: Target
+    entry: Release | PinnedCommit
+    """What upstream_versions.yaml says of the target, blob ids aside."""
+    how: str
+    """How it was found, for people."""
+    matching: int
+    """Files whose index line names the base's text."""
+    of: int
+    """Files that have an index line."""
+
+
+def choose_base(
+    patches: Sequence[ForeignPatch],
+    known: Known,
+    *,
+    megatron: str | None,
+    repository: Path | None,
+    revision: str | None,
+    cache: Path | None,
+    reporter: Reporter,
+) -> Base:
+    """Return the base: ``revision`` of the clone, the target ``megatron``, or the one that the index lines give away.
+
+    Raises UsageError when nothing decides, and the errors of git and of the package index.
+    """
+    if revision is not None:
+        if repository is None:
+            raise UsageError("--base needs --git REPO")
+        return _from_git(patches, known, GitTree(repository, revision), f"--base {revision}")
+    if megatron is not None:
+        return _named(patches, known, megatron, repository=repository, cache=cache, reporter=reporter)
+    if repository is not None:
+        return _inferred(patches, known, repository, reporter)
+    return _from_cache(patches, known, cache)
+
+
+def _named(
+    patches: Sequence[ForeignPatch],
+    known: Known,
+    megatron: str,
+    *,
+    repository: Path | None,
+    cache: Path | None,
+    reporter: Reporter,
+) -> Base:
+    how = f"--megatron {megatron}"
+    try:
+        target = find_target(known.targets, megatron)
+    except UsageError:
+        if repository is None:
+            raise
+        return _from_git(patches, known, GitTree(repository, megatron), how)
+    if repository is not None:
+        for spelling in (target.tag, target.commit, f"core_v{target.name}", megatron):
+            try:
+                tree = GitTree(repository, spelling or megatron)
+            except RevisionNotFoundError:
+                continue
+            return _from_git(patches, known, tree, how, target)
+        if target.release is None:
+            raise RevisionNotFoundError(f"{repository}: {target.title} is not in this clone", hint="fetch its tag")
+    if target.release is None:
+        raise UsageError(f"{target.title} is no release on the package index", hint="add --git REPO")
+    from patchkit.trees.archive import WheelTree  # noqa: PLC0415 - zipfile only where a wheel is read
+
+    tree_ = WheelTree(fetch_release(known.built_in, target, cache=cache, reporter=reporter))
+    wanted = _wanted(patches, tree_)
+    return Base(tree_, target, target.release, how, _matching(tree_, wanted), len(wanted))
+
+
+def _inferred(patches: Sequence[ForeignPatch], known: Known, repository: Path, reporter: Reporter) -> Base:
+    head = GitTree(repository, _any_revision(repository))
+    wanted = _wanted(patches, head)
+    if not wanted:
+        raise UsageError(
+            "the patch has no index lines, so that its base cannot be found out",
+            hint="name it with --megatron RELEASE or --base REVISION",
+        )
+    reporter.step("looking for the base in the history")
+    bases = find_bases(head, wanted)
+    if not bases.intervals:
+        raise _no_base(bases, wanted, known, head)
+    for target in newest_first(known):
+        tree = _at(head, target.commit)
+        if tree is not None and matching(tree, wanted) == len(wanted):
+            return _from_git(patches, known, tree, _told(bases, f"{target.title} among them"), target)
+    newest = bases.intervals[0]
+    tags = [tag for tag in newest.tags if tag.startswith("core_v")] or list(newest.tags)
+    return _from_git(patches, known, head.at(tags[0] if tags else newest.newest), _told(bases, *tags[:1]))
+
+
+def newest_first(known: Known) -> list[Target]:
+    """Return releases before branches and commits, the newest first: a base with a name is easier to talk about."""
+    newest = list(reversed(known.targets))
+    return [*(each for each in newest if each.release), *(each for each in newest if not each.release)]
+
+
+def _at(tree: GitTree, commit: str | None) -> GitTree | None:
+    try:
+        return None if commit is None else tree.at(commit)
+    except RevisionNotFoundError:
+        return None
+
+
+def _told(bases: Bases, named: str = "") -> str:
+    """Say in which commits the base was found."""
+    interval = bases.intervals[0]
+    where = (
+        f"commit {interval.newest[:9]} alone"
+        if interval.commits == 1
+        else f"the {interval.commits} commits {interval.first[:9]}..{interval.newest[:9]}"
+    )
+    more = f", and in {len(bases.intervals) - 1} other runs of commits" if len(bases.intervals) > 1 else ""
+    return f"every index line names its text in {where}{f' ({named})' if named else ''}{more}"
+
+
+def _no_base(bases: Bases, wanted: Mapping[str, str | None], known: Known, head: GitTree) -> UsageError:
+    if bases.nearest is None:
+        return UsageError(
+            "no commit of the clone has any of the files that the index lines name",
+            hint="the ids may be made up, or the base a fork's: fetch it, or name a base with --megatron or --base",
+        )
+    near = bases.nearest[:9]
+    for target in newest_first(known):
+        tree = _at(head, target.commit)
+        if tree is not None and matching(tree, wanted) == bases.matching:
+            near = tree.commit[:9]
+            break
+    return UsageError(
+        f"no commit has all files that the index lines name; {near} has {bases.matching} of {len(wanted)}",
+        hint=f"the base may be a fork's: fetch it, or try --base {near}",
+    )
+
+
+def _from_cache(patches: Sequence[ForeignPatch], known: Known, cache: Path | None) -> Base:
+    """Look for the base among the releases in the cache; without git there is nothing else to compare with."""
+    from patchkit.trees.archive import WheelTree  # noqa: PLC0415 - zipfile only where a wheel is read
+
+    best: tuple[int, int, Target | None] = (0, 0, None)
+    for target in reversed(known.targets):
+        wheel = cached_release(target, cache=cache) if target.release else None
+        if target.release is None or wheel is None:
+            continue
+        tree = WheelTree(wheel)
+        wanted = _wanted(patches, tree)
+        count = _matching(tree, wanted)
+        if wanted and count == len(wanted):
+            how = f"every index line names its text in {target.title}, the newest of those at hand"
+            return Base(tree, target, target.release, how, count, count)
+        if count > best[0]:
+            best = (count, len(wanted), target)
+    near = f"; {best[2].title} has {best[0]} of {best[1]} files" if best[2] else ""
+    raise UsageError(
+        f"the base of the patch is not known, and no release at hand has the files of its index lines{near}",
+        hint="name it with --megatron RELEASE, or give a clone with --git REPO",
+    )
+
+
+def _from_git(
+    patches: Sequence[ForeignPatch], known: Known, tree: GitTree, how: str, target: Target | None = None
+) -> Base:
+    """Return a revision as base, as the target it is known by or as a new commit target."""
+    wanted = _wanted(patches, tree)
+    count = matching(tree, wanted) if wanted else 0
+    if target is None:
+        target = next((other for other in known.targets if other.commit == tree.commit), None)
+    entry = _entry(known, target, patches, tree) if target else None
+    if target is None or entry is None:
+        note = f"{target.tag or target.title} as it is in git: its wheel has not all of the files" if target else ""
+        entry = pinned_commit(tree, note)
+        target = Target(entry.name, entry.as_of, None, entry.commit, {}, None)
+    return Base(tree, target, entry, how, count, len(wanted))
+
+
+def _entry(
+    known: Known, target: Target, patches: Sequence[ForeignPatch], tree: GitTree
+) -> Release | PinnedCommit | None:
+    """Return a known target's entry; None for a release whose wheel does not ship every file that is touched.
+
+    The series is built from the wheel of a release, which up to 0.16 has no megatron/training.
+    """
+    if target.release is not None:
+        folders = tuple(name.replace(".", "/") + "/" for name in target.release.ships)
+        touched = _wanted(patches, tree, every=True)
+        return target.release if all(path.startswith(folders) for path in touched) else None
+    for document in (known.own, known.built_in):
+        for commit in document.megatron.commits if document else ():
+            if commit.name == target.name:
+                return commit
+    # A branch stands still here: the patch is for this commit of it.
+    return None
+
+
+def pinned_commit(tree: GitTree, note: str = "") -> PinnedCommit:
+    """Return the entry of upstream_versions.yaml that a revision would get, without blob ids."""
+    seconds = int(tree.ask("show", "-s", "--format=%ct", tree.commit).split()[0])
+    containing = tree.ask("for-each-ref", "--contains", tree.commit, "--format=%(refname:short)", "refs/heads")
+    branches = containing.decode().split()
+    usual = [name for name in ("main", "dev") if name in branches]
+    return PinnedCommit(
+        name=tree.commit[:8],
+        commit=tree.commit,
+        date=datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%d"),
+        branch=(usual or branches or [""])[0],
+        as_of=_version(tree),
+        note=note,
+        blobs={},
+    )
+
+
+def _version(tree: SourceTree) -> str:
+    """Return the version that a revision says it is, without rc: ranges are tested with it."""
+    numbers = {match[1]: match[2].decode() for match in _NUMBERS.finditer(_package_info(tree))}
+    parts = [numbers.get(name) for name in (b"MAJOR", b"MINOR", b"PATCH")]
+    return ".".join(part for part in parts if part is not None) or "0"
+
+
+def _package_info(tree: SourceTree) -> bytes:
+    return tree.read("megatron/core/package_info.py") or b""
+
+
+def _wanted(patches: Sequence[ForeignPatch], tree: SourceTree, *, every: bool = False) -> dict[str, str | None]:
+    """Return the pre-images by path; with ``every`` those of files without an index line as well (None)."""
+    if not every:
+        return pre_images(patches, lambda path: tree.read(path) is not None)
+    from patchkit.core.foreign.fitting import touched_paths  # noqa: PLC0415 - one caller
+
+    paths = [pair for foreign in patches for pair in touched_paths(foreign, lambda path: tree.read(path) is not None)]
+    return {path: None for pair in paths for path in pair if path is not None}
+
+
+def _matching(tree: SourceTree, wanted: Mapping[str, str | None]) -> int:
+    count = 0
+    for path, blob in wanted.items():
+        found = blob_id_if_any(tree.read(path))
+        count += found is None if blob is None else (found or "").startswith(blob)
+    return count
+
+
+def _any_revision(repository: Path) -> str:
+    """Return a revision that exists: a bare mirror's HEAD may name a branch that is not there."""
+    try:
+        GitTree(repository, "HEAD")
+    except RevisionNotFoundError:
+        for name in ("main", "origin/main", "master", "origin/master"):
+            try:
+                GitTree(repository, name)
+            except RevisionNotFoundError:
+                continue
+            return name
+        raise
+    return "HEAD"

@@ -1,0 +1,82 @@
+"""A copy of a series to work on, so that nothing is written until everything is known to be right."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from patchkit.errors import PatchkitError, WriteFailedError
+from patchkit.store.files import write_files
+from patchkit.store.location import VERSIONS, versions_file
+
+
+class Stage:
+    """A series' folder and, where it lies two levels up, its upstream_versions.yaml, copied."""
+
+    def __init__(self, root: Path, real: Path) -> None:
+        self._real = real
+        self._above = versions_file(real) == real.parent.parent / VERSIONS
+        self._root = root
+        self.folder = root / "patches" / "series"
+        """The copy."""
+
+    def changes(self) -> tuple[dict[Path, bytes], list[Path]]:
+        """Return the files that differ from the real ones, by real path, and those that are gone."""
+        pairs = {self._real / path.relative_to(self.folder): path for path in _files(self.folder)}
+        if self._above:
+            pairs[self._real.parent.parent / VERSIONS] = self._root / VERSIONS
+        changed = {
+            real: copy.read_bytes()
+            for real, copy in sorted(pairs.items())
+            if not real.is_file() or real.read_bytes() != copy.read_bytes()
+        }
+        gone = [path for path in _files(self._real) if path not in pairs] if self._real.is_dir() else []
+        return changed, gone
+
+    def commit(self) -> tuple[str, ...]:
+        """Write every difference to the real place, all or nothing; return the paths. Raises WriteFailedError."""
+        changed, gone = self.changes()
+        write_files(changed, gone)
+        return tuple(str(path) for path in (*changed, *gone))
+
+    def named(self, text: str) -> str:
+        """Return a message with the real folder in the place of the copy."""
+        return text.replace(str(self.folder), str(self._real)).replace(str(self._root), str(self._real.parent.parent))
+
+
+def with_parents(folder: Path) -> Path:
+    """Return a folder with its parents in its name: ``series`` alone has ``.`` for a parent and a grandparent."""
+    return folder.absolute() if folder.parent == folder.parent.parent else folder
+
+
+@contextmanager
+def staged(folder: Path) -> Iterator[Stage]:
+    """Copy the series in ``folder`` (which need not exist) for as long as the context lasts.
+
+    Errors of patchkit that pass through name the real folder. Raises WriteFailedError when it cannot be copied.
+    """
+    with tempfile.TemporaryDirectory(prefix="patchkit-") as root:
+        stage = Stage(Path(root), folder)
+        try:
+            if folder.is_dir():
+                shutil.copytree(folder, stage.folder)
+            else:
+                stage.folder.mkdir(parents=True)
+            if versions_file(folder) == folder.parent.parent / VERSIONS:
+                shutil.copyfile(folder.parent.parent / VERSIONS, Path(root) / VERSIONS)
+        except (OSError, shutil.Error) as error:
+            raise WriteFailedError(f"cannot copy {folder}: {error}") from error
+        try:
+            yield stage
+        except PatchkitError as error:
+            error.message = stage.named(error.message)
+            error.hint = stage.named(error.hint) if error.hint else None
+            error.args = (error.message,)
+            raise
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())

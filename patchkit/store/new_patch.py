@@ -1,0 +1,200 @@
+"""Sources of a series that patchkit writes: a new patch, its place in series.yaml, a new target.
+
+Texts that only a person can write are marked, and ``patchkit lint`` names each one until somebody has written it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from patchkit.core.model import FilePatch, Patch
+from patchkit.core.series import SCHEMA, HunkSpec, NotNeeded, PatchDocument, SeriesEntry
+from patchkit.core.unified import print_patch
+from patchkit.core.upstream import PinnedCommit, Release, Target
+from patchkit.errors import UsageError
+
+PROPOSED = "PROPOSED: "
+"""Begins a text that patchkit made up; whoever has read it and finds it right takes the word away."""
+TODO = "TODO: "
+"""Begins a text that says what is to be written there."""
+
+_PATCH_COMMENT = (
+    "Made by `patchkit import`. Texts that begin with PROPOSED or TODO wait for a person; `patchkit lint` names them."
+)
+_SERIES_COMMENT = "Order, groups and dependencies of the patches in this folder."
+_VERSIONS_COMMENT = "What the series in this folder was made for. Add releases as they are carried."
+
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+
+
+def refuse_bad_name(name: str) -> None:
+    """Raise UsageError for a name that no patch can have."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name!r} cannot be the name of a patch", hint="lower case letters, digits and hyphens")
+
+
+def is_unwritten(text: str) -> bool:
+    """Tell whether a text still waits for a person."""
+    return text.lstrip().startswith((PROPOSED.strip(), TODO.strip()))
+
+
+def not_carried(name: str, target: Target, others: Sequence[str]) -> tuple[NotNeeded, ...]:
+    """Return the entry that leaves ``others`` out for now: the patch was made for ``target`` alone.
+
+    Without it the series could not be used on them at all; marked as it is, nobody takes it for an answer.
+    """
+    if not others:
+        return ()
+    reason = f"{TODO}made for {target.title} alone; carry it with `patchkit rebase {name}`"
+    return (NotNeeded(reason, targets=tuple(others)),)
+
+
+def variant_text(files: Sequence[FilePatch]) -> bytes:
+    """Print file patches, their hunks with ids, as the text of a variant."""
+    return print_patch(Patch(tuple(files)))
+
+
+def patch_text(document: PatchDocument) -> bytes:
+    """Print a new patch.yaml; what has its default value is left out."""
+    items = msgspec.to_builtins(document).items()
+    return _printed({key: _bare(item) for key, item in items if item not in ([], ())}, _PATCH_COMMENT)
+
+
+def series_text(package: str, distribution: str, groups: Mapping[str, str], entries: Sequence[SeriesEntry]) -> bytes:
+    """Print a new series.yaml."""
+    value = {
+        "schema": SCHEMA,
+        "package": package,
+        "distribution": distribution,
+        "groups": dict(groups),
+        "patches": [_bare(msgspec.to_builtins(entry)) for entry in entries],
+    }
+    return _printed(value, _SERIES_COMMENT)
+
+
+def extended_series(text: bytes, file: str, groups: Mapping[str, str], entries: Sequence[SeriesEntry]) -> bytes:
+    """Return series.yaml with groups and patches added behind those that are there; comments are kept."""
+    from patchkit.store.yaml_text import add_entry, rewrite_yaml  # noqa: PLC0415 - only writing needs it
+
+    def change(document: Any) -> None:
+        for name, purpose in groups.items():
+            add_entry(document, "groups", name, purpose)
+        for entry in entries:
+            document["patches"].append(_bare(msgspec.to_builtins(entry)))
+
+    return rewrite_yaml(text, file, change)
+
+
+def versions_text(distribution: str, repository: str, added: Release | PinnedCommit) -> bytes:
+    """Print an upstream_versions.yaml with one target."""
+    release = isinstance(added, Release)
+    value = {
+        "schema": SCHEMA,
+        "megatron": {
+            "distribution": distribution,
+            "repository": repository,
+            "releases": [_bare_target(added)] if release else [],
+            **({} if release else {"commits": [_bare_target(added)]}),
+        },
+        "torch-memory-saver": {
+            "distribution": "torch-memory-saver",
+            "repository": "https://github.com/fzyzcjy/torch_memory_saver",
+            "releases": [],
+        },
+    }
+    return _printed(value, _VERSIONS_COMMENT)
+
+
+def extended_versions(text: bytes, file: str, added: Release | PinnedCommit) -> bytes:
+    """Return upstream_versions.yaml with one target more; comments are kept."""
+    from patchkit.store.yaml_text import rewrite_yaml  # noqa: PLC0415 - only writing needs it
+
+    def change(document: Any) -> None:
+        megatron = document["megatron"]
+        section = "releases" if isinstance(added, Release) else "commits"
+        if not megatron.get(section):
+            megatron[section] = []
+        megatron[section].append(_bare_target(added))
+
+    return rewrite_yaml(text, file, change)
+
+
+def extended_patch(
+    text: bytes,
+    file: str,
+    hunks: Sequence[HunkSpec],
+    *,
+    dropped: Sequence[str],
+    variants: Sequence[Mapping[str, Any]],
+    limits: Mapping[str, Mapping[str, Any]] | None = None,
+) -> bytes:
+    """Return patch.yaml with hunks added and dropped and, unless empty, other ``variants``; comments are kept.
+
+    ``limits`` says by hunk id for which targets a hunk that stays is now: ``releases``, ``not-on``, ``only-on``.
+    """
+    from patchkit.store.yaml_text import rewrite_yaml  # noqa: PLC0415 - only writing needs it
+
+    def change(document: Any) -> None:
+        specs = document["hunks"]
+        for position in reversed(range(len(specs))):
+            if specs[position]["id"] in dropped:
+                del specs[position]
+        for spec in specs:
+            for key, value in (limits or {}).get(spec["id"], {}).items():
+                if value:
+                    spec[key] = value
+                elif key in spec:
+                    del spec[key]
+        for hunk in hunks:
+            specs.append(_bare(msgspec.to_builtins(hunk)))
+        if variants:
+            _replace_variants(document["variants"], variants)
+
+    return rewrite_yaml(text, file, change)
+
+
+def _replace_variants(old: Any, new: Sequence[Mapping[str, Any]]) -> None:
+    """Bring the list of variants to ``new``: entries of a known file are edited in place, so that comments stay."""
+    known = {entry["file"]: entry for entry in old}
+    for entry in new:
+        if entry["file"] not in known:
+            old.append(_bare(dict(entry)))
+            continue
+        mine = known[entry["file"]]
+        for key in ("releases", "targets"):
+            value = list(entry[key]) if key == "targets" else entry.get(key)
+            if value:
+                if mine.get(key) != value:
+                    mine[key] = value
+            elif key in mine:
+                del mine[key]
+    names = {entry["file"] for entry in new}
+    for position in reversed(range(len(old))):
+        if old[position]["file"] not in names:
+            del old[position]
+
+
+def _printed(value: object, comment: str) -> bytes:
+    """Print values as rewriting prints them, so that the first rewrite changes no more than it means to."""
+    from patchkit.store.yaml_text import print_yaml, rewrite_yaml  # noqa: PLC0415 - only writing needs it
+
+    return rewrite_yaml(print_yaml(value, comment), "", lambda _: None)
+
+
+def _bare(value: Any) -> Any:
+    """Leave out what is empty, as people do who write these files; keys of the header stay, empty or not."""
+    if isinstance(value, dict):
+        return {key: _bare(item) for key, item in value.items() if item not in ("", [], (), {}, None)}
+    if isinstance(value, (list, tuple)):
+        return [_bare(item) for item in value]
+    return value
+
+
+def _bare_target(target: Release | PinnedCommit) -> dict[str, Any]:
+    value: dict[str, Any] = msgspec.to_builtins(target)
+    return {key: item for key, item in value.items() if not (key in ("yanked", "note") and not item)}

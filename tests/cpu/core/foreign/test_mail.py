@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from patchkit.core.foreign.mail import MailHead, mbox_commit, read_head
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+MAIL = f"""\
+From {COMMIT} Mon Sep 17 00:00:00 2001
+From: =?UTF-8?q?J=C3=BCrgen?= <j@example.org>
+Date: Tue, 3 Feb 2026 23:30:00 -0800
+Subject: [PATCH 1/2] Pass the flag
+ through
+
+It was lost.
+
+>From the config on.
+---
+ m/a.py | 2 +-
+"""
+
+
+def head(text: str) -> MailHead:
+    return read_head(text.encode().split(b"\n")[:-1])
+
+
+def test_a_mail_of_git_format_patch_is_read() -> None:
+    assert head(MAIL) == MailHead(
+        subject="Pass the flag through",
+        author="Jürgen <j@example.org>",
+        date="2026-02-03",
+        body="It was lost.\n\nFrom the config on.",
+        commit=COMMIT,
+        quoted=(8,),
+    )
+
+
+def test_prose_and_headers_without_a_subject_are_no_mail() -> None:
+    assert head("Some notes.\nFrom: somebody\n\nMore.\n") == MailHead()
+    assert head("From: somebody\nDate: today\n\nMore.\n") == MailHead()
+    assert head("") == MailHead()
+
+
+def test_headers_that_cannot_be_decoded_stay_as_they_are() -> None:
+    odd = head("From: =?nonsense?q?a?= <a@b>\nDate: never\nSubject: x\n\n")
+
+    assert odd == MailHead(subject="x", author="=?nonsense?q?a?= <a@b>")
+
+
+def test_only_git_s_separator_begins_a_mail() -> None:
+    assert mbox_commit(f"From {COMMIT} Mon Sep 17 00:00:00 2001".encode()) == COMMIT
+    assert mbox_commit(b"From here on") is None

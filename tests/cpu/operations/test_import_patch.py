@@ -1,0 +1,441 @@
+"""Foreign patches for the made-up Megatron, in every state that one gets them in."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from trees.repositories import git
+from trees.snapshots import contents, lay
+
+from patchkit.core.blobs import blob_id
+from patchkit.errors import PatchFormatError, RevisionNotFoundError, StoreError, TreeError, UsageError
+from patchkit.operations.import_patch import import_patches
+from patchkit.operations.import_report import Imported
+from patchkit.operations.lint import lint
+from patchkit.operations.make import apply_export
+from patchkit.operations.sources import Workspace, load_workspace
+from patchkit.store.lock import read_lock
+from patchkit.store.series import load_series
+
+from . import made_up
+from .fixtures import ReleaseWheel
+from .made_up import BUFFER_2, CONFIG, MODE, UPSTREAM, path_of
+
+FLAGGED = CONFIG.replace(b'    name = ""\n', b'    name = ""\n    keep_quiet = False\n')
+QUIET = MODE.replace(b'MODE = "torch"\n', b'MODE = "torch"\nkeep_quiet = "quiet"\n')
+LIMITED = BUFFER_2.replace(b"        self.size = size\n", b"        self.size = min(size, LIMIT)\n")
+NEW = b'"""New."""\n'
+CHANGED = {"config": FLAGGED, "mode": QUIET, "buffer": LIMITED, "new": NEW}
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    made_up.repository(tmp_path / "repository")
+    return tmp_path / "repository"
+
+
+@pytest.fixture
+def diff(tmp_path: Path, repository: Path) -> Path:
+    """What git says between 2.0 and a tree in which four files were changed, as a file."""
+    return write(tmp_path / "big.patch", git_diff(repository, CHANGED))
+
+
+def git_diff(repository: Path, changed: dict[str, bytes], *options: str) -> str:
+    git(repository, "checkout", "-q", "main~1")
+    lay(repository, {path_of(name): content for name, content in changed.items()})
+    git(repository, "add", "-A")
+    text = git(repository, "diff", "--cached", *options)
+    git(repository, "reset", "-q", "--hard")
+    git(repository, "checkout", "-q", "main")
+    return text + "\n"
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_bytes(text.encode())
+    return path
+
+
+def take(paths: Path | list[Path], folder: Path, **options: object) -> Imported:
+    given = [paths] if isinstance(paths, Path) else paths
+    return import_patches(given, folder, today="2026-11-30", **options)  # type: ignore[arg-type]  # as named
+
+
+def after(folder: Path) -> dict[str, str | None]:
+    """Blob id that the series leaves, by path, on its only target."""
+    lock = read_lock(folder)
+    assert lock is not None
+    (target,) = lock.targets.values()
+    return {path: target.chain(path)[-1] for path in target.paths}
+
+
+EXPECTED = {path_of(name): blob_id(content) for name, content in CHANGED.items()}
+
+
+# A bare diff of git.
+
+
+def test_the_base_is_found_and_the_series_gives_what_git_apply_gives(
+    tmp_path: Path, diff: Path, repository: Path
+) -> None:
+    imported = take(diff, tmp_path / "series", repository=repository)
+    tree = lay(tmp_path / "tree", UPSTREAM["2.0"])
+    subprocess.run(
+        ["git", "apply", diff],  # noqa: S607 - whichever git the machine has
+        cwd=tree,
+        check=True,
+        env={**os.environ, "GIT_CEILING_DIRECTORIES": str(tmp_path)},
+    )
+
+    assert (imported.ok, imported.verdict, imported.repairs) == (True, "imported", ())
+    assert (imported.base.matching, imported.base.of) == (4, 4)
+    assert imported.base.how.startswith("every index line names its text in commit ")
+    assert after(tmp_path / "series") == EXPECTED
+    assert {path: blob_id(contents(tree)[path]) for path in EXPECTED} == EXPECTED
+
+
+def test_the_series_can_be_applied_and_lint_names_only_what_a_person_must_write(
+    tmp_path: Path, diff: Path, repository: Path
+) -> None:
+    imported = take(diff, tmp_path / "series", repository=repository, split=True)
+    findings = lint(tmp_path / "series", repository=repository).findings
+    workspace = load_workspace(tmp_path / "series")
+    report = apply_export(
+        workspace, repository, str(imported.base.commit), tmp_path / "out", asked=None, patches=(), dry_run=False
+    )
+
+    assert {finding.rule for finding in findings} == {"unwritten"}
+    assert report.ok
+    assert {path: blob_id(contents(tmp_path / "out")[path]) for path in EXPECTED} == EXPECTED
+
+
+def test_a_split_has_every_hunk_once_and_the_same_sum(tmp_path: Path, diff: Path, repository: Path) -> None:
+    imported = take(diff, tmp_path / "series", repository=repository, split=True)
+    series = load_series(tmp_path / "series")
+
+    assert [(patch.name, len(patch.hunks), patch.files) for patch in imported.patches] == [
+        ("buffer-init", 1, (path_of("buffer"),)),
+        ("keep-quiet", 2, (path_of("config"), path_of("mode"))),
+        ("new", 1, (path_of("new"),)),
+    ]
+    assert [hunk.scope for patch in series.patches for hunk in patch.document.hunks] == [
+        "Buffer.__init__",
+        "Config",
+        "<module>",
+        "<module>",
+    ]
+    assert after(tmp_path / "series") == EXPECTED
+
+
+def test_without_split_the_proposal_is_told_and_one_patch_is_written(
+    tmp_path: Path, diff: Path, repository: Path
+) -> None:
+    imported = take(diff, tmp_path / "series", repository=repository)
+
+    assert [patch.name for patch in imported.patches] == ["big"]
+    assert [patch.name for patch in imported.proposed] == ["buffer-init", "keep-quiet", "new"]
+    assert [patch.name for patch in load_series(tmp_path / "series").patches] == ["big"]
+
+
+def test_a_dry_run_says_the_same_and_writes_nothing(tmp_path: Path, diff: Path, repository: Path) -> None:
+    told = take(diff, tmp_path / "series", repository=repository, dry_run=True)
+    assert not (tmp_path / "series").exists()
+    done = take(diff, tmp_path / "series", repository=repository)
+
+    assert (told.verdict, told.patches, told.written) == ("would-import", done.patches, done.written)
+
+
+def test_our_own_generated_patch_of_a_real_release_gives_the_files_of_our_lock(
+    tmp_path: Path, built_in: Workspace, release_wheel: ReleaseWheel
+) -> None:
+    release_wheel("0.16.1")
+    locked = built_in.sources.lock.targets["0.16.1"]
+    generated = built_in.sources.series.folder / "generated" / "core_v0.16.1.patch"
+    imported = take(generated, tmp_path / "series", split=True)
+
+    assert (imported.base.target, imported.base.matching, imported.repairs) == ("v0.16.1", 4, ())
+    assert after(tmp_path / "series") == {path: locked.chain(path)[-1] for path in locked.paths}
+    assert [(patch.name, patch.depends) for patch in imported.patches] == [
+        ("disable-buffers-cpu-backup", ()),
+        ("buffer-region", ("disable-buffers-cpu-backup",)),
+        ("dynamic-context", ()),
+    ]
+
+
+# What the base is.
+
+
+def releases_alone(series: Path, folder: Path) -> None:
+    """Lay down the versions of the made-up Megatron without its branch, for which git is needed."""
+    text = (series.parents[1] / "upstream_versions.yaml").read_text()
+    before, rest = text.split("  branches:\n")
+    lay(folder, {"upstream_versions.yaml": (before + rest[rest.index("torch-memory-saver:") :]).encode()})
+
+
+def test_a_release_that_is_named_comes_from_the_cache_and_needs_no_git(
+    tmp_path: Path, diff: Path, series: Path
+) -> None:
+    releases_alone(series, tmp_path / "new")
+    imported = take(diff, tmp_path / "new", megatron="2.0")
+
+    assert (imported.ok, imported.base.target, imported.base.commit) == (True, "v2.0", None)
+    assert load_series(tmp_path / "new").patches[0].document.variants[0].targets == ("2.0",)
+
+
+def test_the_releases_at_hand_are_tried_when_nothing_is_named(tmp_path: Path, diff: Path, series: Path) -> None:
+    releases_alone(series, tmp_path / "new")
+
+    assert take(diff, tmp_path / "new").base.target == "v2.0"
+
+
+def test_without_index_lines_somebody_must_name_the_base(tmp_path: Path, repository: Path) -> None:
+    plain = write(
+        tmp_path / "plain.patch",
+        f'--- a/{path_of("mode")}\n+++ b/{path_of("mode")}\n@@ -5 +5 @@\n-MODE = "torch"\n+MODE = 1\n',
+    )
+    with pytest.raises(UsageError, match="no index lines"):
+        take(plain, tmp_path / "series", repository=repository)
+
+    assert take(plain, tmp_path / "series", repository=repository, revision="main~1").ok
+    assert not (tmp_path / "other").exists()
+
+
+def test_ids_that_no_commit_has_are_told_with_the_nearest(tmp_path: Path, diff: Path, repository: Path) -> None:
+    made_up_id = write(tmp_path / "odd.patch", diff.read_text().replace(blob_id(CONFIG)[:7], "fffffff"))
+    with pytest.raises(UsageError, match="has 3 of 4") as caught:
+        take(made_up_id, tmp_path / "series", repository=repository)
+
+    near = git(repository, "rev-parse", "main~1")[:9]
+    assert (near in caught.value.message, f"--base {near}" in str(caught.value.hint)) == (True, True)
+
+
+def test_another_base_is_refused_hunk_by_hunk(tmp_path: Path, diff: Path, repository: Path) -> None:
+    before = contents(tmp_path)
+    imported = take(diff, tmp_path / "series", repository=repository, revision="main~2")
+
+    assert (imported.ok, imported.verdict) == (False, "refused")
+    assert [problem.path for problem in imported.problems] == [path_of("mode")]
+    assert imported.problems[0].message == f"the base has no {path_of('mode')}"
+    assert "2 of 4 index lines" in str(imported.problems[0].hint)
+    assert contents(tmp_path) == before
+
+
+def test_what_git_does_not_have_is_an_error_of_git(tmp_path: Path, diff: Path, repository: Path) -> None:
+    with pytest.raises(RevisionNotFoundError):
+        take(diff, tmp_path / "series", repository=repository, revision="nothing")
+    with pytest.raises(UsageError, match="--base needs --git"):
+        take(diff, tmp_path / "series", revision="main")
+
+
+# What was done to the text on its way.
+
+
+def stripped(text: str) -> str:
+    return "".join("\n" if line == " \n" else line for line in text.splitlines(keepends=True))
+
+
+@pytest.mark.parametrize(
+    ("damage", "rules"),
+    [
+        (stripped, {"stripped-blank"}),
+        (lambda text: text.replace("\n", "\r\n"), {"crlf"}),
+        (lambda text: text[:-1], {"last-newline"}),
+        (
+            lambda text: (
+                text.replace("-5,3 +5,4", "-5,3 +5,9")
+                if "-5,3 +5,4" in text
+                else text.replace("@@ -6,3 +6,4 @@", "@@ -6,3 +6,9 @@")
+            ),
+            {"counts"},
+        ),
+        (lambda text: text.replace("@@ -6,3 +6,4 @@", "@@ -1,3 +1,4 @@"), {"start"}),
+    ],
+)
+def test_a_damaged_patch_gives_the_same_series_and_every_repair_is_told(
+    tmp_path: Path, diff: Path, repository: Path, damage: object, rules: set[str]
+) -> None:
+    assert callable(damage)
+    damaged = write(tmp_path / "damaged.patch", damage(diff.read_text()))
+    assert damaged.read_bytes() != diff.read_bytes()
+    imported = take(damaged, tmp_path / "series", repository=repository)
+
+    assert {repair.rule for repair in imported.repairs} == rules
+    assert after(tmp_path / "series") == EXPECTED
+
+
+def test_a_body_that_was_edited_is_told_from_the_index_line(tmp_path: Path, diff: Path, repository: Path) -> None:
+    edited = write(
+        tmp_path / "edited.patch", diff.read_text().replace("+    keep_quiet = False\n", "+    keep_quiet = True\n")
+    )
+    imported = take(edited, tmp_path / "series", repository=repository)
+
+    made = blob_id(FLAGGED.replace(b"False", b"True"))[:7]
+    promised = f"{path_of('config')}: the index line promises {blob_id(FLAGGED)[:7]}, the hunks give {made}"
+    assert imported.notes[0] == f"{promised}: edited since it was made"
+
+
+# Mails.
+
+
+def mails(repository: Path, *steps: dict[str, bytes]) -> str:
+    git(repository, "checkout", "-q", "-b", "work", "main~1")
+    for number, files in enumerate(steps):
+        lay(repository, {path_of(name): content for name, content in files.items()})
+        git(repository, "add", "-A")
+        git(repository, "commit", "-q", "-m", f"Step {number}\n\nBecause of {number}.")
+    text = git(repository, "format-patch", "--stdout", "main~1")
+    git(repository, "checkout", "-q", "main")
+    return text + "\n"
+
+
+def test_mails_become_a_patch_each_with_what_they_say(tmp_path: Path, repository: Path) -> None:
+    again = FLAGGED.replace(b"False", b"None")
+    text = mails(repository, {"config": FLAGGED}, {"config": again, "mode": QUIET})
+    imported = take(write(tmp_path / "x.mbox", text), tmp_path / "series", repository=repository)
+    documents = [patch.document for patch in load_series(tmp_path / "series").patches]
+
+    assert [(patch.name, patch.depends) for patch in imported.patches] == [("step-0", ()), ("step-1", ("step-0",))]
+    assert [document.author for document in documents] == ["A U Thor <author@example.org>"] * 2
+    assert [document.description for document in documents] == ["PROPOSED: Step 0", "PROPOSED: Step 1"]
+    assert [document.why for document in documents] == ["PROPOSED: Because of 0.", "PROPOSED: Because of 1."]
+    assert [document.last_update for document in documents] == ["2026-01-02"] * 2
+    assert documents[0].origin.startswith(f"Commit {git(repository, 'rev-parse', 'work~1')}")
+    assert after(tmp_path / "series") == {path_of("config"): blob_id(again), path_of("mode"): blob_id(QUIET)}
+
+
+def test_mails_in_several_files_are_one_series_and_a_name_makes_them_one_patch(
+    tmp_path: Path, repository: Path
+) -> None:
+    text = mails(repository, {"config": FLAGGED}, {"config": FLAGGED.replace(b"False", b"None"), "mode": QUIET})
+    first, second = text.split("\nFrom ", 1)
+    paths = [write(tmp_path / "0001.patch", first + "\n"), write(tmp_path / "0002.patch", f"From {second}")]
+    several = take(paths, tmp_path / "several", repository=repository)
+    one = take(paths, tmp_path / "one", repository=repository, name="whole")
+
+    assert [patch.name for patch in several.patches] == ["step-0", "step-1"]
+    assert [patch.name for patch in one.patches] == ["whole"]
+    assert after(tmp_path / "one") == after(tmp_path / "several")
+
+
+# Into a series that there is.
+
+
+def test_a_patch_joins_a_series_behind_the_others_and_is_not_carried_to_other_targets(
+    series: Path, repository: Path, tmp_path: Path
+) -> None:
+    quiet = write(tmp_path / "quiet.patch", git_diff(repository, {"new": NEW, "buffer": LIMITED}))
+    imported = take(quiet, series, megatron="2.0", repository=repository)
+    patches = load_series(series).patches
+
+    assert imported.ok
+    assert [patch.name for patch in patches] == ["grads", "params", "loose", "mode", "quiet"]
+    assert patches[-1].document.not_needed[0].targets == ("1.0", "1.1", "main")
+    assert "not carried to v1.0, v1.1, main yet" in imported.notes[0]
+    lock = read_lock(series)
+    assert lock is not None
+    assert lock.targets["2.0"].chain(path_of("buffer"))[-1] == blob_id(
+        made_up.PATCHED["2.0"][path_of("buffer")].replace(b"self.size = size\n", b"self.size = min(size, LIMIT)\n", 1)
+    )
+    rules = {finding.rule for finding in lint(series, offline=True).findings}
+    assert rules == {"unwritten"}
+
+
+def test_a_patch_that_stands_on_the_series_is_laid_on_what_the_series_leaves(
+    series: Path, repository: Path, tmp_path: Path
+) -> None:
+    patched = made_up.PATCHED["2.0"][path_of("config")]
+    lay(repository, {path_of("config"): patched})
+    git(repository, "commit", "-q", "-a", "-m", "patched")
+    lay(repository, {path_of("config"): patched.replace(b"loose = None", b"loose = 1")})
+    on_top = write(tmp_path / "top.patch", git(repository, "diff") + "\n")
+    git(repository, "reset", "-q", "--hard", "HEAD~1")
+    imported = take(on_top, series, repository=repository)
+    lock = read_lock(series)
+    assert lock is not None
+
+    assert (imported.ok, imported.base.target, imported.base.matching) == (True, "v2.0", 1)
+    assert imported.base.how == "what the series leaves of it, which the index lines name"
+    assert load_series(series).patches[-1].depends == ("grads", "loose")
+    assert lock.targets["2.0"].chain(path_of("config"))[-1] == blob_id(patched.replace(b"loose = None", b"loose = 1"))
+
+
+def test_lines_that_the_series_changes_already_are_refused(series: Path, repository: Path, tmp_path: Path) -> None:
+    before = contents(series)
+    clash = write(
+        tmp_path / "clash.patch",
+        git_diff(repository, {"mode": MODE.replace(b'"torch"', b'"other"')}),
+    )
+    imported = take(clash, series, megatron="2.0")
+
+    assert (imported.ok, [problem.path for problem in imported.problems]) == (False, [path_of("mode")])
+    assert "it fits v2.0, not what the series leaves of it" in imported.problems[0].message
+    assert contents(series) == before
+
+
+def test_a_series_without_versions_of_its_own_is_refused(series: Path, diff: Path) -> None:
+    (series.parents[1] / "upstream_versions.yaml").unlink()
+    with pytest.raises(StoreError, match="of its own to write the base into"):
+        take(diff, series, megatron="0.16.1")
+
+
+def test_an_empty_file_comes_along_with_the_first_patch(tmp_path: Path, repository: Path) -> None:
+    text = git_diff(repository, {**CHANGED, "empty": b""})
+    imported = take(write(tmp_path / "x.patch", text), tmp_path / "series", repository=repository, split=True)
+
+    assert path_of("empty") in imported.patches[0].files
+    assert after(tmp_path / "series") == {**EXPECTED, path_of("empty"): blob_id(b"")}
+
+
+def test_a_name_that_the_series_has_is_refused(series: Path, diff: Path) -> None:
+    with pytest.raises(UsageError, match="has a patch 'grads' already"):
+        take(diff, series, megatron="2.0", name="grads")
+
+
+# What cannot be imported leaves nothing behind.
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("", PatchFormatError),
+        ("no diff\n", PatchFormatError),
+        ("\0\1\2", PatchFormatError),
+        ("--- a/../x\n+++ b/../x\n@@ -1 +1 @@\n-a\n+b\n", PatchFormatError),
+        ("--- /x\n+++ /x\n@@ -1 +1 @@\n-a\n+b\n", PatchFormatError),
+        ("diff --git a/x b/x\nindex 1234567..7654321\nGIT binary patch\n", PatchFormatError),
+        (f"diff --git a/{path_of('mode')} b/{path_of('mode')}\nold mode 100644\nnew mode 100755\n", PatchFormatError),
+        ("diff --git a/e b/e\nnew file mode 100644\nindex 0000000..e69de29\n", PatchFormatError),
+        ('--- "a/\\377"\n+++ "b/\\377"\n@@ -1 +1 @@\n-a\n+b\n', PatchFormatError),
+    ],
+)
+def test_what_is_no_patch_is_refused_and_nothing_is_written(
+    tmp_path: Path, repository: Path, text: str, error: type[Exception]
+) -> None:
+    path = write(tmp_path / "bad.patch", text)
+    with pytest.raises(error):
+        take(path, tmp_path / "series", repository=repository, revision="main")
+
+    assert not (tmp_path / "series").exists()
+
+
+def test_a_file_that_cannot_be_read_or_is_huge_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TreeError, match="cannot read"):
+        take(tmp_path / "nothing.patch", tmp_path / "series")
+    huge = tmp_path / "huge.patch"
+    with huge.open("wb") as stream:
+        stream.truncate(65 * 2**20)
+    with pytest.raises(UsageError, match="65 MiB"):
+        take(huge, tmp_path / "series")
+
+
+@pytest.mark.parametrize("name", ["Big", "a b", "-x", "a/b", ""])
+def test_a_name_that_no_patch_can_have_is_usage(tmp_path: Path, diff: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be the name of a patch"):
+        take(diff, tmp_path / "series", name=name)
+
+
+def test_name_and_split_exclude_each_other(tmp_path: Path, diff: Path) -> None:
+    with pytest.raises(UsageError, match="exclude each other"):
+        take(diff, tmp_path / "series", name="x", split=True)

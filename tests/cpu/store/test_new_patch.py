@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from patchkit.core.model import FilePatch, Hunk, HunkLine, LineKind, Patch
+from patchkit.core.series import SCHEMA, HunkSpec, NotNeeded, PatchDocument, SeriesDocument, SeriesEntry, VariantSpec
+from patchkit.core.unified import parse_patch
+from patchkit.core.upstream import PinnedCommit, Release, Target, VersionsDocument
+from patchkit.store.documents import parse_document
+from patchkit.store.new_patch import (
+    extended_patch,
+    extended_series,
+    extended_versions,
+    is_unwritten,
+    not_carried,
+    patch_text,
+    series_text,
+    variant_text,
+    versions_text,
+)
+from patchkit.store.yaml_text import rewrite_yaml
+
+DOCUMENT = PatchDocument(
+    schema=SCHEMA,
+    name="new",
+    description="PROPOSED: a thing: with a colon",
+    origin="Made up.",
+    author="TODO: who",
+    forwarded="no",
+    applied_upstream="",
+    last_update="2026-01-02",
+    why="One line.\n\nAnd another: one.",
+    needed_when="Always.",
+    drop_when="Never.",
+    hunks=(HunkSpec(id="one", group="g", file="m/a.py", scope="<module>", intent="Do it."),),
+    variants=(VariantSpec("v1.patch", "", ("1.0",)),),
+    not_needed=(NotNeeded("Not there.", targets=("2.0",)),),
+)
+COMMIT = PinnedCommit(
+    name="0123abcd", commit="0123abcd" * 5, date="2026-01-02", branch="dev", as_of="0.16.0", blobs={"m/a.py": "1" * 40}
+)
+RELEASE = Release(
+    version="1.0", tag=None, commit=None, date="2026-01-02", python="", ships=("megatron.core",), blobs={}, files={}
+)
+PATCH = b"""\
+# Ours.
+schema: 1
+name: p
+hunks:
+  # The first one.
+  - id: one
+    releases: ">=1.0"
+    intent: Do it.  # soon
+  - id: two
+    intent: Undo it.
+variants:
+  - file: v1.patch     # the first
+    releases: ">=1.0"
+  - file: v2.patch
+    targets: [main]
+# The end.
+"""
+SPEC = HunkSpec(id="three", group="g", file="m/a.py", scope="f", intent="Redo it.", not_on=("main",))
+
+
+# What is made new.
+
+
+def test_a_new_patch_is_read_back_as_it_was_meant() -> None:
+    assert parse_document(PatchDocument, patch_text(DOCUMENT), "x") == DOCUMENT
+
+
+def test_what_is_empty_is_not_written() -> None:
+    text = patch_text(msgspec.structs.replace(DOCUMENT, not_needed=())).decode()
+
+    keys = ("not-needed:", "not-on:", "releases:", "checks:", "needed-when: ''", "\nupstream:")
+    assert [key for key in keys if key in text] == []
+    assert "applied-upstream: ''\n" in text
+
+
+def test_rewriting_what_was_written_changes_no_byte() -> None:
+    texts = [
+        patch_text(DOCUMENT),
+        series_text("m", "d", {"g": "PROPOSED: x"}, [SeriesEntry("a"), SeriesEntry("b", ("a",))]),
+        versions_text("d", "r", COMMIT),
+    ]
+
+    assert [rewrite_yaml(text, "x", lambda _: None) for text in texts] == texts
+
+
+def test_a_new_series_is_read_back() -> None:
+    entries = (SeriesEntry("a"), SeriesEntry("b", ("a",)))
+
+    assert parse_document(SeriesDocument, series_text("m", "d", {"g": "x"}, entries), "x") == SeriesDocument(
+        SCHEMA, "m", "d", {"g": "x"}, entries
+    )
+
+
+@pytest.mark.parametrize("added", [COMMIT, RELEASE])
+def test_versions_with_one_target_are_read_back(added: PinnedCommit | Release) -> None:
+    megatron = parse_document(VersionsDocument, versions_text("d", "r", added), "x").megatron
+
+    assert (*megatron.releases, *megatron.commits) == (added,)
+
+
+def test_a_variant_carries_the_ids_of_its_hunks() -> None:
+    file = FilePatch("m/a", "m/a", (Hunk("one", 1, 1, (HunkLine(LineKind.ADDED, b"x\n"),)),))
+
+    assert parse_patch(variant_text([file]), "x") == Patch((file,))
+
+
+# What is added to what people wrote.
+
+
+def test_series_and_versions_keep_their_comments() -> None:
+    series = b"# Top.\nschema: 1\ngroups:\n  g: x  # why\npatches:\n  - name: a\n"
+    assert extended_series(series, "x", {"h": "y"}, [SeriesEntry("b", ("a",))]) == (
+        b"# Top.\nschema: 1\ngroups:\n  g: x  # why\n  h: y\n"
+        b"patches:\n  - name: a\n  - name: b\n    depends:\n      - a\n"
+    )
+    versions = b"# Top.\nmegatron:\n  releases:\n    - version: '1.0'  # old\n  branches: []\n"
+    extended = extended_versions(versions, "x", COMMIT)
+
+    assert extended.startswith(versions)
+    assert b"  commits:\n    - name: 0123abcd\n" in extended
+
+
+def test_hunks_are_added_dropped_and_limited_and_nothing_else_changes() -> None:
+    text = extended_patch(
+        PATCH, "x", [SPEC], dropped=["two"], variants=(), limits={"one": {"releases": "", "not-on": ["main"]}}
+    )
+
+    limited = b"    intent: Do it.  # soon\n    not-on:\n      - main\n"
+    added = b"  - not-on:\n      - main\n    id: three\n    group: g\n"
+    added += b"    file: m/a.py\n    scope: f\n    intent: Redo it.\n"
+    assert text == PATCH.replace(b'    releases: ">=1.0"\n    intent: Do it.  # soon\n', limited).replace(
+        b"  - id: two\n    intent: Undo it.\n", added
+    )
+
+
+def test_variants_are_edited_in_place_and_new_ones_come_last() -> None:
+    told = [
+        {"file": "v1.patch", "releases": ">=1.0,<2.0", "targets": []},
+        {"file": "v2.patch", "releases": "", "targets": ["main"]},
+        {"file": "v3.patch", "releases": ">=2.0", "targets": []},
+    ]
+
+    assert extended_patch(PATCH, "x", [], dropped=(), variants=told) == PATCH.replace(
+        b'    releases: ">=1.0"\n  - file: v2', b'    releases: ">=1.0,<2.0"\n  - file: v2'
+    ).replace(b"    targets: [main]\n", b"    targets: [main]\n  - file: v3.patch\n    releases: '>=2.0'\n")
+
+
+# What waits for a person.
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("PROPOSED: x", True),
+        ("TODO: x", True),
+        ("TODO x", False),
+        ("What is PROPOSED: x", False),
+        ("x", False),
+        ("", False),
+    ],
+)
+def test_texts_that_wait_for_a_person_say_so_at_their_beginning(text: str, expected: bool) -> None:
+    assert is_unwritten(text) is expected
+
+
+def test_targets_that_a_patch_is_not_carried_to_are_marked_as_waiting() -> None:
+    target = Target("1.0", "1.0", None, None, {}, RELEASE)
+    (entry,) = not_carried("p", target, ["2.0", "main"])
+
+    assert (entry.targets, is_unwritten(entry.reason)) == (("2.0", "main"), True)
+    assert not_carried("p", target, ()) == ()
