@@ -12,7 +12,7 @@ from patchkit.cli.exit_codes import ExitCode, exit_code
 from patchkit.cli.output import print_error, print_json_error
 from patchkit.errors import PatchkitError
 
-_COMMANDS = ("apply", "lint", "regenerate", "revert", "status", "upstream", "verify")
+_COMMANDS = ("apply", "capture", "import", "lint", "rebase", "regenerate", "revert", "status", "upstream", "verify")
 
 
 class _LazyGroup(click.Group):
@@ -26,7 +26,8 @@ class _LazyGroup(click.Group):
         """Import and return a command; None for an unknown name."""
         if cmd_name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"patchkit.cli.commands.{cmd_name}")
+        # A module called import could not be named in an import statement.
+        module = importlib.import_module(f"patchkit.cli.commands.{cmd_name}{'_' if cmd_name == 'import' else ''}")
         command: click.Command = module.command
         return command
 

@@ -7,7 +7,7 @@ edit, since it keeps their comments.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 import yaml
@@ -75,11 +75,25 @@ def line_of(text: bytes, path: list[str | int]) -> int | None:
     return line
 
 
-def print_yaml(value: object, comment: str) -> bytes:
-    """Print plain values in block style, keys in their given order, below a comment."""
-    dumped = yaml.dump(value, Dumper=yaml.SafeDumper, sort_keys=False, default_flow_style=False, width=1000)
+def print_yaml(value: object, comment: str, *, blocks: bool = False) -> bytes:
+    """Print plain values in block style, keys in their given order, below a comment.
+
+    With ``blocks`` a text of several lines is printed as such (``|``) where YAML can, and not as one quoted line.
+    """
+    dumper = _BlockDumper if blocks else yaml.SafeDumper
+    dumped = yaml.dump(value, Dumper=dumper, sort_keys=False, default_flow_style=False, width=1000)
     header = "".join(f"# {line}\n" for line in comment.splitlines())
     return (header + dumped).encode()
+
+
+class _BlockDumper(yaml.SafeDumper):
+    """Prints texts of several lines as literal blocks; where that would change one, PyYAML falls back to quotes."""
+
+
+_BlockDumper.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
+)
 
 
 def rewrite_yaml(text: bytes, file: str, change: Callable[[Any], None]) -> bytes:
@@ -126,6 +140,62 @@ def add_entry(parent: Any, key: str, name: str, value: str) -> None:
     if rest:
         mapping.ca.items[name] = [None, None, CommentToken(f"\n{rest}", CommentMark(0), None), None]
         behind.value = f"{own}\n"
+
+
+def quoted(text: str) -> str:
+    """Return ``text`` as something that rewriting prints in double quotes, as people write version ranges."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString  # noqa: PLC0415 - only rewriting needs it
+
+    made: str = DoubleQuotedScalarString(text)
+    return made
+
+
+def literal(text: str) -> str:
+    """Return a text of several lines as something that rewriting prints as a block (``|``)."""
+    from ruamel.yaml.scalarstring import LiteralScalarString  # noqa: PLC0415 - only rewriting needs it
+
+    made: str = LiteralScalarString(text)
+    return made
+
+
+def flow(items: Iterable[str]) -> list[str]:
+    """Return a list that rewriting prints on one line, in brackets."""
+    from ruamel.yaml.comments import CommentedSeq  # noqa: PLC0415 - only rewriting needs it
+
+    made: list[str] = CommentedSeq(items)
+    made.fa.set_flow_style()  # type: ignore[attr-defined]  # ruamel's list has it
+    return made
+
+
+def insert_entry(parent: Any, key: str, at: int, value: Any) -> None:
+    """Insert ``value`` into the list ``parent[key]`` of a round-trip document, before position ``at``.
+
+    A comment on lines of its own behind the entry above belongs to what followed it, and is left in front of that.
+    """
+    items = parent[key]
+    items.insert(at, value)
+    if not at:
+        return
+    above = items[at - 1]
+    last = next(reversed(above), None) if hasattr(above, "ca") else None
+    comments = above.ca.items.get(last) if last is not None else None
+    behind = comments[2] if comments else None
+    if behind is None:
+        return
+    own, _, rest = behind.value.partition("\n")
+    if rest.strip():
+        from ruamel.yaml.error import CommentMark  # noqa: PLC0415 - only rewriting needs it
+        from ruamel.yaml.tokens import CommentToken  # noqa: PLC0415 - as above
+
+        value.ca.items[next(reversed(value))] = [None, None, CommentToken(f"\n{rest}", CommentMark(0), None), None]
+        behind.value = f"{own}\n"
+
+
+def mapping(items: Mapping[str, Any]) -> Any:
+    """Return a mapping that can stand in a round-trip document."""
+    from ruamel.yaml.comments import CommentedMap  # noqa: PLC0415 - only rewriting needs it
+
+    return CommentedMap(items)
 
 
 def _null_as_written() -> Any:

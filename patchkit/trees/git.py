@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from patchkit.errors import RevisionNotFoundError, TreeError, UnsafePathError, UsageError
@@ -106,6 +107,17 @@ class GitTree:
     def paths(self, under: str = "") -> Iterator[str]:
         """Yield the paths of regular files below the folder ``under``, sorted."""
         return iter(sorted(entry.path for entry in self._entries(under) if entry.is_file))
+
+    def blob_ids(self, under: str = "") -> dict[str, str]:
+        """Return the blob id of every regular file below the folder ``under``, by path; reads no content."""
+        return {entry.path: entry.object_id for entry in self._entries(under) if entry.is_file}
+
+    def ask(self, *command: str, stdin: bytes = b"", seconds: float | None = None) -> bytes:
+        """Return what a git command prints in this repository. Raises TreeError with git's own words when it fails.
+
+        After ``seconds``, if given, the command is stopped and TimeoutError raised.
+        """
+        return _output(self._repo, *command, stdin=stdin, seconds=seconds)
 
     def _entries(self, under: str = "") -> list[_Entry]:
         where = [f"{checked(under)}/"] if under else []
@@ -295,16 +307,54 @@ def _talking(label: str) -> Iterator[None]:
         ) from error
 
 
-def _output(repo: git.Repo, *command: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> bytes:
-    """Return what a git command prints. Raises TreeError with git's own words when it fails."""
-    status, out, problem = _run(repo, list(command), stdin=stdin, environment=environment)
+def identity(folder: Path) -> str | None:
+    """Return name and address of whoever works in ``folder``, as git knows them, or None.
+
+    What git would make up out of the names of user and machine does not count, nor does it matter whether the folder is
+    in a repository.
+    """
+    try:
+        import git  # noqa: PLC0415 - see _opened
+    except ImportError:
+        return None
+    found: list[str] = []
+    for variable, setting in (("GIT_AUTHOR_NAME", "user.name"), ("GIT_AUTHOR_EMAIL", "user.email")):
+        value = os.environ.get(variable)
+        if not value:
+            command = [git.Git.GIT_PYTHON_GIT_EXECUTABLE or "git", "config", "--get", setting]
+            _status, value, _problem = git.Git(folder).execute(
+                command, with_extended_output=True, with_exceptions=False
+            )
+        if not value:
+            return None
+        found.append(os.fsdecode(value).strip())
+    return f"{found[0]} <{found[1]}>"
+
+
+def _output(
+    repo: git.Repo,
+    *command: str,
+    stdin: bytes = b"",
+    environment: Mapping[str, str] | None = None,
+    seconds: float | None = None,
+) -> bytes:
+    """Return what a git command prints. Raises TreeError with git's own words when it fails, TimeoutError."""
+    started = monotonic()
+    status, out, problem = _run(repo, list(command), stdin=stdin, environment=environment, seconds=seconds)
     if status != 0:
+        if seconds is not None and monotonic() - started >= seconds:
+            raise TimeoutError(f"git {command[0]} took longer than {seconds:g} seconds")
         raise TreeError(f"git {command[0]} failed in {repo.working_dir}: {problem or f'exit status {status}'}")
     return out
 
 
 def _run(
-    repo: git.Repo, command: list[str], *, stdin: bytes = b"", environment: Mapping[str, str] | None = None
+    repo: git.Repo,
+    command: list[str],
+    *,
+    stdin: bytes = b"",
+    environment: Mapping[str, str] | None = None,
+    seconds: float | None = None,
 ) -> tuple[int, bytes, str]:
     settings = [part for setting in _OWN_SETTINGS for part in ("-c", setting)]
     with tempfile.TemporaryFile() as file:
@@ -318,5 +368,6 @@ def _run(
             with_exceptions=False,
             stdout_as_string=False,
             strip_newline_in_stdout=False,
+            kill_after_timeout=seconds,
         )
     return status, out, problem.strip()

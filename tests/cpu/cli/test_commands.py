@@ -35,7 +35,7 @@ from patchkit.operations.supported import supported
 from .conftest import Command
 
 README = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
-COMMANDS = ["apply", "lint", "regenerate", "revert", "status", "upstream", "verify"]
+COMMANDS = ["apply", "capture", "import", "lint", "rebase", "regenerate", "revert", "status", "upstream", "verify"]
 
 
 def table(text: str) -> list[list[str]]:
@@ -63,7 +63,7 @@ def test_each_command_explains_itself_and_each_of_its_options(patchkit: Command,
     options = [param for param in command.params if isinstance(param, click.Option)]
 
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith(f"Usage: patchkit {name} [OPTIONS]\n")
+    assert ran.out.startswith(f"Usage: patchkit {name} [OPTIONS]")
     assert [flag for option in options for flag in option.opts if flag not in ran.out] == []
     assert [option.name for option in options if not option.help] == ["style"]
     assert patchkit(name, "-h") == ran

@@ -9,7 +9,7 @@ import pytest
 
 from patchkit.core.blobs import blob_id
 from patchkit.errors import RevisionNotFoundError, TreeError, UnsafePathError, UsageError, WriteFailedError
-from patchkit.trees.git import CommitSpec, GitTree, commit_series, export
+from patchkit.trees.git import CommitSpec, GitTree, commit_series, export, identity
 from patchkit.trees.interface import Edits, SourceTree
 
 from .faults import full_disk, tripped
@@ -450,3 +450,32 @@ def test_an_exported_tree_is_the_same_as_the_checkout(repository: Path, tmp_path
 
     checkout = {path: content for path, content in contents(repository).items() if not path.startswith(".git/")}
     assert contents(tmp_path / "out") == checkout
+
+
+# Asking git, and who works here.
+
+
+def test_a_question_that_takes_too_long_is_stopped(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = GitTree(repository, "main")
+    assert tree.ask("rev-parse", "main", seconds=60).decode().strip() == tree.commit
+    slow = tmp_path / "slow-git"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o755)
+    monkeypatch.setattr(type(tree._repo.git), "GIT_PYTHON_GIT_EXECUTABLE", str(slow))
+    with pytest.raises(TimeoutError, match="git log took longer than"):
+        tree.ask("log", "--format=%H", "main", seconds=0.2)
+
+
+def test_who_works_in_a_folder_is_what_git_was_told(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "EMAIL"):
+        monkeypatch.delenv(name, raising=False)
+    assert identity(repository) is None
+    git(repository, "config", "user.name", "Some Body")
+    assert identity(repository) is None
+    git(repository, "config", "user.email", "some@example.org")
+    assert identity(repository) == "Some Body <some@example.org>"
+    assert identity(repository / "megatron") == "Some Body <some@example.org>"
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "Other")
+    assert identity(repository) == "Other <some@example.org>"

@@ -1,0 +1,1 @@
+"""What a rebase needs beyond carrying: names for runs of lines, conflicts as text, answers."""

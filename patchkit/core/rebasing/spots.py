@@ -1,0 +1,71 @@
+"""Where the conflicts of a carried file stand in its base and in its target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from patchkit.core.carry import Conflict
+from patchkit.core.lines import split_lines
+from patchkit.core.merging.alignment import edits
+
+
+class Spot(msgspec.Struct, frozen=True):
+    """One conflict and its lines; half-open ranges of 0-based lines."""
+
+    conflict: Conflict
+    base: tuple[int, int]
+    target: tuple[int, int]
+
+
+def spots(parts: Sequence[bytes | Conflict], base: bytes, target: bytes) -> tuple[Spot, ...]:
+    """Return the place of each conflict in ``parts``, in order."""
+    in_base = _ranges(parts, [part.base for part in parts if isinstance(part, Conflict)], base)
+    in_target = _ranges(parts, [part.target for part in parts if isinstance(part, Conflict)], target)
+    found = [part for part in parts if isinstance(part, Conflict)]
+    return tuple(Spot(*each) for each in zip(found, in_base, in_target, strict=True))
+
+
+def _ranges(parts: Sequence[bytes | Conflict], sides: Sequence[bytes], text: bytes) -> list[tuple[int, int]]:
+    """Return where each of ``sides`` stands in ``text``, which differs from the parts' text outside of them."""
+    whole: list[bytes] = []
+    own: list[tuple[int, int]] = []
+    given = iter(sides)
+    for part in parts:
+        first = len(whole)
+        whole += split_lines(part if isinstance(part, bytes) else next(given))
+        if isinstance(part, Conflict):
+            own.append((first, len(whole)))
+    lines = split_lines(text)
+    changed = edits(lines, whole)
+    found: list[tuple[int, int]] = []
+    for first, end in own:
+        begin = mapped(changed, first)
+        length = end - first
+        # The lines of a conflict stand in the text together, so that where the first one is says where all are.
+        if lines[begin : begin + length] != whole[first:end]:
+            begin = _nearest(lines, whole[first:end], begin)
+        found.append((begin, begin + length))
+    return found
+
+
+def mapped(changed: Sequence[tuple[int, int, int, int]], line: int) -> int:
+    """Return the old line that the new ``line`` stands for; ``changed`` has the edits from old to new.
+
+    Inside of an edit it is the line as far from the edit's end, but not before its start.
+    """
+    shift = 0
+    for old, old_end, new, new_end in changed:
+        if line < new:
+            break
+        if line < new_end:
+            return max(old, old_end - (new_end - line))
+        shift = old_end - new_end
+    return line + shift
+
+
+def _nearest(lines: Sequence[bytes], wanted: Sequence[bytes], near: int) -> int:
+    """Return where ``wanted`` stands nearest to ``near``; ``near`` when it stands nowhere."""
+    places = [at for at in range(len(lines) - len(wanted) + 1) if list(lines[at : at + len(wanted)]) == list(wanted)]
+    return min(places, key=lambda at: abs(at - near), default=near)

@@ -1,0 +1,95 @@
+"""Which upstream commits touched lines between two revisions, and which pull requests brought them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from patchkit.core.rebasing.rebased import CommitReport
+from patchkit.errors import TreeError
+from patchkit.trees.git import GitTree
+
+SECONDS = 2.0
+"""Time that may be spent on one hunk; blame and log take longer on a slow disk, and the answer is a help only."""
+MOST = 3
+"""Commits that are named for one hunk."""
+
+_BLAMED = re.compile(r"([0-9a-f]{40}) \d+ \d+")
+_PULL_REQUEST = re.compile(r"\(#(\d+)\)\s*$")
+_MERGED = re.compile(r"^Merge pull request #(\d+) ")
+
+
+class Touched(msgspec.Struct, frozen=True):
+    """Where a hunk's lines are, to ask history about."""
+
+    path: str
+    target_lines: tuple[int, int] | None
+    """First and last line in the target, 1-based, inclusive; None when nothing stands there."""
+    base_lines: tuple[bytes, ...]
+    """Lines of the base that are gone from the target."""
+
+
+def brought_by(
+    base: GitTree, target: GitTree, touched: Touched, *, seconds: float = SECONDS
+) -> tuple[tuple[CommitReport, ...], bool]:
+    """Return the commits between ``base`` and ``target`` that made the lines what they are, the newest first.
+
+    Lines of the target are blamed, into both parents of merges; lines that are gone are looked for in the changes of
+    the file. Also returns whether the answer is whole: it is not when the time was up.
+    """
+    span = f"{base.commit}..{target.commit}"
+    try:
+        found = _blamed(target, span, touched, seconds / 2) if touched.target_lines else []
+        found = found or _removed(target, span, touched, seconds / 2)
+    except TimeoutError:
+        return (), False
+    except TreeError:
+        # A clone without the base's history gives no answer, and none is needed to go on.
+        return (), True
+    return tuple(_reports(target, found[:MOST], seconds / 2)), True
+
+
+def _blamed(tree: GitTree, span: str, touched: Touched, seconds: float) -> list[str]:
+    assert touched.target_lines is not None  # noqa: S101 - the caller has looked
+    first, last = touched.target_lines
+    if last < first:
+        return []
+    where = f"-L{first},{last}"
+    printed = tree.ask("blame", "--porcelain", where, span, "--", touched.path, seconds=seconds)
+    counts: dict[str, int] = {}
+    old: set[str] = set()
+    commit = ""
+    for line in printed.decode("utf-8", "replace").splitlines():
+        match = _BLAMED.match(line)
+        if match:
+            commit = match[1]
+            counts[commit] = counts.get(commit, 0) + 1
+        elif line == "boundary":
+            # These lines are as old as the base.
+            old.add(commit)
+    return sorted(counts.keys() - old, key=lambda commit: -counts[commit])
+
+
+def _removed(tree: GitTree, span: str, touched: Touched, seconds: float) -> list[str]:
+    """Return the commits that changed how often the longest of the lost lines stands in the file."""
+    line = max((line.strip() for line in touched.base_lines), key=len, default=b"")
+    if len(line) < 4:
+        return []
+    text = line.decode("utf-8", "surrogateescape")
+    printed = tree.ask("log", "--no-merges", "--format=%H", f"-S{text}", span, "--", touched.path, seconds=seconds)
+    return printed.decode().split()
+
+
+def _reports(tree: GitTree, commits: Iterable[str], seconds: float) -> list[CommitReport]:
+    wanted = list(commits)
+    if not wanted:
+        return []
+    printed = tree.ask("log", "--no-walk=unsorted", "--format=%h%x09%s", *wanted, seconds=seconds)
+    found: list[CommitReport] = []
+    for line in printed.decode("utf-8", "replace").splitlines():
+        commit, _, subject = line.partition("\t")
+        match = _PULL_REQUEST.search(subject) or _MERGED.match(subject)
+        found.append(CommitReport(commit, subject, int(match[1]) if match else None))
+    return found

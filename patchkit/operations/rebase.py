@@ -1,0 +1,147 @@
+"""rebase: carry the patches of a series, in order, to another target.
+
+Everything is carried before anything is written. What is certain is written, all of it or nothing; else the rebase
+stops at the first patch that a person has to decide, with an edit directory to go on from.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from patchkit import __version__
+from patchkit.core.rebasing.rebased import Rebased
+from patchkit.core.upstream import VersionsDocument
+from patchkit.errors import PatchkitError, UsageError
+from patchkit.operations.coverage import refuse_bad_ranges
+from patchkit.operations.rebase_hand import Signed
+from patchkit.operations.rebase_run import Run, Surroundings
+from patchkit.operations.rebase_session import Request, Session
+from patchkit.operations.rebase_targets import Upstream
+from patchkit.store.edit_dir import PENDING, ROOM, EditDir, already_open, clear_room, find_open
+from patchkit.store.location import versions_file
+from patchkit.store.lock import read_lock
+from patchkit.store.memory import load_resolutions
+from patchkit.store.pending import drop, finish, is_pending
+from patchkit.store.series import Series, load_series
+from patchkit.store.versions import load_versions
+
+
+def rebase(folder: Path, request: Request, around: Surroundings) -> Rebased:
+    """Carry the patches of the series in ``folder``.
+
+    Raises UsageError (also when a rebase is unfinished), SourceError, TreeError; nothing is written then.
+    """
+    if is_pending(_pending(folder)):
+        raise UsageError(
+            f"a write of {folder} was cut short",
+            hint="finish it with `patchkit rebase --continue`, or drop it with --abort if it had not begun",
+        )
+    unfinished = find_open(folder)
+    if unfinished is not None:
+        raise already_open(unfinished)
+    series, versions = _sources(folder)
+    upstream = Upstream(versions, request.repository, cache=around.cache, reporter=around.reporter)
+    session = Session(series, upstream, request, load_resolutions(folder), read_lock(folder))
+    return Run(folder, session, versions, around).go(())
+
+
+def resume(
+    folder: Path,
+    around: Surroundings,
+    *,
+    signed: Signed,
+    skip: bool = False,
+    accept: bool = False,
+    accept_resolutions: bool = False,
+) -> Rebased:
+    """Go on with the unfinished rebase of the series in ``folder``, from the files that a person has edited.
+
+    With ``skip`` the hunks of the current patch that are still in conflict are left out; ``accept`` takes what asks for
+    review in the current patch, and in no later one. Raises UsageError when there is nothing to go on with, when the
+    series has changed since, and when ``signed`` does not say who solved a conflict and why; SourceError, TreeError.
+    The edit directory stays as it is then.
+    """
+    if is_pending(_pending(folder)):
+        return _finished(folder)
+    edit_dir = _unfinished(folder)
+    state = edit_dir.state()
+    series, versions = _sources(folder)
+    if series.digest != state.series:
+        raise UsageError(
+            "the series has changed since this rebase began",
+            hint="begin anew: `patchkit rebase --abort` first (your edited files are in the edit directory)",
+        )
+    request = Request(
+        onto=state.target,
+        base=state.base,
+        patches=state.patches,
+        repository=Path(state.repository) if state.repository else None,
+        accept=state.accept or accept,
+        accept_resolutions=state.accept_resolutions or accept_resolutions,
+    )
+    upstream = Upstream(versions, request.repository, cache=around.cache, reporter=around.reporter)
+    known = {**load_resolutions(folder), **edit_dir.resolutions()}
+    session = Session(series, upstream, request, known, read_lock(folder))
+    if session.target.commit != state.commit:
+        raise UsageError(
+            f"{state.target} is another commit now: {session.target.commit}, it was {state.commit}",
+            hint="begin anew with `patchkit rebase --abort`, or name the commit itself with --onto",
+        )
+    run = Run(folder, session, versions, around, edit_dir)
+    return run.resume(state, signed, skip=skip)
+
+
+def abort(folder: Path) -> Rebased:
+    """Drop the unfinished rebase of the series in ``folder``; the series stays as it is. Raises UsageError."""
+    if is_pending(_pending(folder)):
+        if not drop(_pending(folder)):
+            raise UsageError(f"{folder} is written in part already", hint="finish it: patchkit rebase --continue")
+        clear_room(folder)
+        if find_open(folder) is None:
+            return Rebased(tool=__version__, ok=True, verdict="aborted", series=str(folder), target="")
+    edit_dir = _unfinished(folder)
+    try:
+        target = edit_dir.state().name
+    except PatchkitError:
+        # Whatever became of the state: this is how to get rid of it.
+        target = edit_dir.folder.name
+    edit_dir.remove()
+    return Rebased(
+        tool=__version__, ok=True, verdict="aborted", series=str(folder), target=target, removed=(str(edit_dir.folder),)
+    )
+
+
+def _pending(folder: Path) -> Path:
+    return folder / ROOM / PENDING
+
+
+def _finished(folder: Path) -> Rebased:
+    """Finish a write that was cut short. What was carried was proved before it began."""
+    edit_dir = find_open(folder)
+    target = edit_dir.state().name if edit_dir else ""
+    written = finish(_pending(folder))
+    if edit_dir is not None:
+        edit_dir.remove()
+    clear_room(folder)
+    return Rebased(
+        tool=__version__,
+        ok=True,
+        verdict="written",
+        series=str(folder),
+        target=target,
+        written=written,
+        notes=("a write that was cut short is finished",),
+    )
+
+
+def _sources(folder: Path) -> tuple[Series, VersionsDocument]:
+    series = load_series(folder)
+    refuse_bad_ranges(series)
+    return series, load_versions(versions_file(folder))
+
+
+def _unfinished(folder: Path) -> EditDir:
+    edit_dir = find_open(folder)
+    if edit_dir is None:
+        raise UsageError(f"{folder} has no unfinished rebase", hint="begin one with `patchkit rebase --onto TARGET`")
+    return edit_dir

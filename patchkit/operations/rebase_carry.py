@@ -1,0 +1,271 @@
+"""Carrying one patch of a series from its base to a target, file by file, with what people have solved before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from patchkit.core.carry import CarriedHunk, CarryResult, Conflict, Place, Status, Verdict, carry_file
+from patchkit.core.gating.gates import Alarm, alarms
+from patchkit.core.lines import split_lines
+from patchkit.core.rebasing.lineage import Lineage, Run, Traced, runs_of
+from patchkit.core.rebasing.memory import Resolution, Seen, fits, offered, replayed, seen
+from patchkit.core.rebasing.rebased import AlarmReport, HunkRebase, alarm_report, one_hunk
+from patchkit.core.rebasing.spots import Spot, spots
+from patchkit.core.scopes import MODULE
+from patchkit.core.upstream import Target
+from patchkit.operations.layers import Layer
+
+_OLDEST = re.compile(r">=\s*3\.(\d+)")
+_WHOLE = "<whole file>"
+
+
+class Met(msgspec.Struct, frozen=True):
+    """A conflict that is left."""
+
+    spot: Spot
+    ids: tuple[str, ...]
+    """Hunks in conflict."""
+    seen: Seen | None
+    """As it would be remembered; None when it cannot be."""
+    offers: tuple[str, ...] = ()
+    """Keys of resolutions of the same conflict in other surroundings."""
+
+
+class Texts(msgspec.Struct, frozen=True):
+    """What is known of one file; None where there is no such file."""
+
+    path: str
+    base: bytes | None
+    """With the patches below the one that is carried."""
+    changed: bytes | None
+    """With that patch too."""
+    before: bytes | None
+    """The target's, with the patches below."""
+    runs: tuple[Run, ...]
+    """What the patch changes from base to changed, with ids."""
+
+
+class CarriedFile(msgspec.Struct, frozen=True):
+    """One file of the patch on the target."""
+
+    texts: Texts
+    parts: tuple[bytes | Conflict, ...] | None
+    """What it becomes, cut at the conflicts; None when the file is removed, or is not there."""
+    traced: tuple[Traced, ...]
+    met: tuple[Met, ...]
+    hunks: tuple[HunkRebase, ...]
+    alarms: tuple[AlarmReport, ...]
+    """What the gates found outside of the hunks."""
+
+    @property
+    def path(self) -> str:
+        """Path of the file."""
+        return self.texts.path
+
+    def lineage(self) -> Lineage:
+        """Return the patch's hunks on its base."""
+        return Lineage(self.texts.base or b"", self.texts.changed or b"", self.texts.runs)
+
+    def after(self) -> bytes | None:
+        """Return the text with the target's side of every conflict; None for no file."""
+        if self.parts is None:
+            return None
+        return b"".join(part if isinstance(part, bytes) else part.target for part in self.parts)
+
+
+class CarriedPatch(msgspec.Struct, frozen=True):
+    """A whole patch on the target."""
+
+    layer: Layer
+    base: Target
+    files: tuple[CarriedFile, ...]
+
+    @property
+    def hunks(self) -> tuple[HunkRebase, ...]:
+        """All hunks, in the order of the variant."""
+        return tuple(hunk for file in self.files for hunk in file.hunks)
+
+    @property
+    def in_conflict(self) -> bool:
+        """Whether a person has to decide something."""
+        return any(file.met for file in self.files)
+
+
+def carry_layer(
+    layer: Layer,
+    base: Target,
+    target: Target,
+    before: Mapping[str, bytes | None],
+    known: Mapping[str, Resolution],
+    *,
+    accept_resolutions: bool = False,
+) -> CarriedPatch:
+    """Carry a patch as it lies on its base to the texts of ``before``, by path; ``known`` are resolutions by key."""
+    python = oldest_python(target)
+    files = []
+    for file in layer.text.files:
+        path = file.path
+        starts = [max(0, placed.line - 1) for placed in layer.placed[path]]
+        texts = Texts(path, layer.before[path], layer.after[path], before[path], runs_of(file, starts))
+        carried = _whole_file(texts, [hunk.id for hunk in file.hunks])
+        if carried is None:
+            carrying = _Carrying(layer.patch.name, texts, known, python)
+            carried = carrying.file(accept_resolutions=accept_resolutions)
+        files.append(carried)
+    return CarriedPatch(layer, base, tuple(files))
+
+
+def oldest_python(target: Target) -> tuple[int, int] | None:
+    """Return the oldest Python that a release promises to run on; None when it does not say."""
+    oldest = _OLDEST.search(target.release.python) if target.release else None
+    return (3, int(oldest[1])) if oldest else None
+
+
+def _whole_file(texts: Texts, ids: Sequence[str]) -> CarriedFile | None:
+    """Answer for a file that one side makes or removes; None when all three are there."""
+    base, changed, before = texts.base, texts.changed, texts.before
+    if base is not None and changed is not None and before is not None:
+        return None
+    parts: tuple[bytes | Conflict, ...] | None = None if changed is None else (changed,)
+    conflict: Conflict | None = None
+    if base is None and before is None:
+        verdict, reason = Verdict.EXACT, "the file is made"
+    elif changed is None and before == base:
+        verdict, reason = Verdict.EXACT, "the file is removed"
+    elif before == changed:
+        verdict, reason = Verdict.UPSTREAMED, f"the target has {'this file' if changed is not None else 'no such file'}"
+    elif before is None:
+        parts = None
+        verdict, reason = Verdict.OBSOLETE, "the target has no such file"
+    else:
+        conflict = Conflict(base or b"", changed or b"", before)
+        parts = (conflict,)
+        verdict = Verdict.CONFLICT
+        reason = "the target has another file there" if base is None else "the target changed the file to remove"
+    old = Place(MODULE, 1, len(split_lines(base or b"")))
+    new = None if before is None else Place(MODULE, 1, len(split_lines(before)))
+    carried = CarriedHunk(0, verdict, old, new, reason, conflict=conflict)
+    hunks = tuple(one_hunk(name or _WHOLE, texts.path, [carried]) for name in ids or [_WHOLE])
+    met: tuple[Met, ...] = ()
+    if conflict is not None:
+        met = (Met(Spot(conflict, (0, old.last), (0, new.last if new else 0)), tuple(ids), None),)
+    return CarriedFile(texts, parts, (), met, hunks, ())
+
+
+class _Carrying:
+    """One file that is there on all sides."""
+
+    def __init__(
+        self, patch: str, texts: Texts, known: Mapping[str, Resolution], python: tuple[int, int] | None
+    ) -> None:
+        assert texts.base is not None  # noqa: S101 - _whole_file answered for the others
+        assert texts.changed is not None  # noqa: S101 - as above
+        assert texts.before is not None  # noqa: S101 - as above
+        self._patch = patch
+        self._texts = texts
+        self._path = texts.path
+        self._base, self._changed, self._before = texts.base, texts.changed, texts.before
+        self._runs = texts.runs
+        self._known = known
+        self._python = python
+        self._lineage = Lineage(self._base, self._changed, self._runs)
+
+    def file(self, *, accept_resolutions: bool) -> CarriedFile:
+        result = carry_file(self._base, self._changed, self._before, self._path, python=self._python)
+        parts, met, used = self._remembered(_parts(result))
+        found, outside = list(result.hunks), list(result.alarms)
+        if used and not met:
+            # The engine looked at no result, as there was none.
+            content = b"".join(part for part in parts if isinstance(part, bytes))
+            outside += self._alarms(content)
+        hunks = self._hunks(found, used, met, accept=accept_resolutions)
+        return CarriedFile(
+            self._texts,
+            parts,
+            tuple(
+                Traced((hunk.old.first - 1, hunk.old.last), (hunk.new.first - 1, hunk.new.last))
+                for hunk in found
+                if result.content is not None and hunk.new is not None
+            ),
+            met,
+            hunks,
+            tuple(alarm_report(alarm) for alarm in outside),
+        )
+
+    def _remembered(
+        self, parts: tuple[bytes | Conflict, ...]
+    ) -> tuple[tuple[bytes | Conflict, ...], tuple[Met, ...], dict[str, str]]:
+        """Put resolutions in the place of conflicts that they fit.
+
+        Returns the parts, the conflicts that are left, and the key of the resolution used by hunk id.
+        """
+        places = iter(spots(parts, self._base, self._before))
+        out: list[bytes | Conflict] = []
+        met: list[Met] = []
+        used: dict[str, str] = {}
+        for part in parts:
+            if isinstance(part, bytes):
+                out.append(part)
+                continue
+            spot = next(places)
+            ids = self._lineage.ids_in(spot.base)
+            how = seen(spot, self._base, self._before, patch=self._patch, hunks=ids, file=self._path)
+            solved = self._known.get(how.key) if how else None
+            if how is not None and solved is not None and fits(solved, how):
+                out.append(replayed(solved, how))
+                used.update(dict.fromkeys(ids, how.key))
+                continue
+            out.append(part)
+            offers = tuple(key for key, other in self._known.items() if how is not None and offered(other, how))
+            met.append(Met(spot, ids, how, offers))
+        return tuple(out), tuple(met), used
+
+    def _alarms(self, content: bytes) -> tuple[Alarm, ...]:
+        if not self._path.endswith((".py", ".pyi")):
+            return ()
+        return alarms(self._base, self._changed, self._before, content, python=self._python)
+
+    def _hunks(
+        self, found: Sequence[CarriedHunk], used: Mapping[str, str], met: Sequence[Met], *, accept: bool
+    ) -> tuple[HunkRebase, ...]:
+        carried: dict[str, list[CarriedHunk]] = {
+            name: [] for name in dict.fromkeys(name for run in self._runs for name in run.ids)
+        }
+        for hunk in found:
+            for name in self._lineage.ids_in((hunk.old.first - 1, hunk.old.last)):
+                carried[name].append(hunk)
+        open_ids = {name for each in met for name in each.ids}
+        return tuple(self._hunk(name, mine, used, open_ids, accept=accept) for name, mine in carried.items() if mine)
+
+    def _hunk(
+        self,
+        name: str,
+        carried: Sequence[CarriedHunk],
+        used: Mapping[str, str],
+        open_ids: set[str],
+        *,
+        accept: bool,
+    ) -> HunkRebase:
+        report = one_hunk(name, self._path, carried)
+        if name in open_ids and report.verdict != Verdict.CONFLICT.value:
+            # Its own lines were brought together, and lie in a conflict all the same.
+            return replace(report, verdict=Verdict.CONFLICT.value, reason="both sides changed these lines", review=())
+        if report.verdict != Verdict.CONFLICT.value or name in open_ids or name not in used:
+            return report
+        solved = self._known[used[name]]
+        reason = f"resolution {used[name]} by {solved.author}: {' '.join(solved.reason.split())}"
+        review = report.review if accept else (*report.review, f"solved as before: {used[name]}")
+        return replace(report, verdict=Verdict.MERGED.value, reason=reason, resolution=used[name], review=review)
+
+
+def _parts(result: CarryResult) -> tuple[bytes | Conflict, ...]:
+    if result.status is not Status.CONFLICT:
+        return () if result.content is None else (result.content,)
+    if result.parts:
+        return result.parts
+    # Refused as a whole: no part of the file could be looked at.
+    return tuple(hunk.conflict for hunk in result.hunks if hunk.conflict is not None)

@@ -1,0 +1,84 @@
+"""Adding to an answer which upstream commits touched the lines of hunks in conflict, upstreamed or gone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from patchkit.core.carry import Verdict
+from patchkit.core.lines import split_lines
+from patchkit.core.merging.alignment import edits
+from patchkit.core.rebasing.rebased import LEFT_OUT, HunkRebase, PatchRebase
+from patchkit.core.rebasing.spots import mapped
+from patchkit.core.upstream import Target
+from patchkit.errors import TreeError
+from patchkit.operations.provenance import SECONDS, Touched, brought_by
+from patchkit.operations.rebase_carry import CarriedFile, CarriedPatch
+from patchkit.trees.interface import SourceTree
+
+_AROUND = 3
+"""Lines on each side of a place that are asked about when nothing of the target's stands there."""
+
+
+def with_history(
+    report: PatchRebase, carried: CarriedPatch, repository: Path, target: Target, tree: SourceTree
+) -> tuple[PatchRebase, list[str]]:
+    """Return the answer with upstream's commits, and what there is to say about looking for them."""
+    from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
+
+    wanted = {*LEFT_OUT, Verdict.CONFLICT.value}
+    if not any(hunk.verdict in wanted for hunk in report.hunks):
+        return report, []
+    if carried.base.commit is None or target.commit is None:
+        unknown = carried.base.title if carried.base.commit is None else target.title
+        return report, [f"upstream's commits are not named: the commit of {unknown} is not known"]
+    try:
+        old = GitTree(repository, carried.base.commit)
+        new = old.at(target.commit)
+    except TreeError as error:
+        return report, [f"upstream's commits are not named: {error.message}"]
+    files = {file.path: file for file in carried.files}
+    hunks: list[HunkRebase] = []
+    late: list[str] = []
+    for hunk in report.hunks:
+        if hunk.verdict in wanted:
+            commits, whole = brought_by(old, new, _touched(files[hunk.path], hunk, tree))
+            hunk = replace(hunk, commits=commits)  # noqa: PLW2901 - the same hunk with more said
+            late += [] if whole else [hunk.id]
+        hunks.append(hunk)
+    notes = [f"no commits are named for {', '.join(late)}: git took longer than {SECONDS:g} seconds"] if late else []
+    return replace(report, hunks=tuple(hunks)), notes
+
+
+def _touched(file: CarriedFile, hunk: HunkRebase, tree: SourceTree) -> Touched:
+    """Return what to ask history about: the hunk's place in upstream's text, and what is gone from it."""
+    before = split_lines(file.texts.before or b"")
+    upstream = split_lines(tree.read(file.path) or b"")
+    base = split_lines(file.texts.base or b"")
+    lines = [met.spot.target for met in file.met if hunk.id in met.ids]
+    gone: list[bytes] = []
+    for run in file.texts.runs:
+        if hunk.id not in run.ids:
+            continue
+        gone += [line for line in base[slice(*run.old)] if line not in before]
+        if not lines and hunk.verdict == Verdict.UPSTREAMED.value:
+            lines += _standing(split_lines(file.texts.changed or b"")[slice(*run.new)], before)
+    if hunk.new is not None and not any(first < end for first, end in lines):
+        # Nothing of the target's is in conflict: it changed what is around.
+        lines.append((max(0, hunk.new.first - 1 - _AROUND), min(len(before), hunk.new.last + _AROUND)))
+    place = None
+    if lines:
+        # Upstream's own text is what git knows; patches below ours have moved the lines.
+        changed = edits(upstream, before)
+        first, end = min(first for first, _ in lines), max(end for _, end in lines)
+        place = mapped(changed, first) + 1, mapped(changed, end - 1) + 1 if end > first else mapped(changed, first)
+    return Touched(file.path, place, tuple(gone))
+
+
+def _standing(added: Sequence[bytes], before: Sequence[bytes]) -> list[tuple[int, int]]:
+    """Return where the longest of the lines that a hunk adds stands in the target, if it does once."""
+    wanted = max((line.strip() for line in added), key=len, default=b"")
+    places = [at for at, line in enumerate(before) if wanted and line.strip() == wanted]
+    return [(places[0], places[0] + 1)] if len(places) == 1 else []

@@ -1,0 +1,165 @@
+"""Between which texts a patch is carried: the new target, and for each patch the base whose variant is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from patchkit.core.placement import FileRefused, place_file
+from patchkit.core.upstream import PinnedCommit, Target, VersionsDocument, find_target, targets
+from patchkit.errors import RevisionNotFoundError, StoreError, TreeError, UsageError
+from patchkit.operations.coverage import variants_for
+from patchkit.operations.import_base import pinned_commit
+from patchkit.operations.layers import Layer, layers
+from patchkit.operations.regenerate import source_opener
+from patchkit.progress import Reporter, silent
+from patchkit.store.series import Series, SeriesPatch
+from patchkit.trees.interface import SourceTree
+
+
+class Upstream:
+    """The texts of every target, each read once."""
+
+    def __init__(
+        self,
+        versions: VersionsDocument,
+        repository: Path | None,
+        *,
+        cache: Path | None = None,
+        reporter: Reporter = silent,
+    ) -> None:
+        self._targets = targets(versions.megatron)
+        self._repository = repository
+        self._open = source_opener(versions, repository, cache=cache, reporter=reporter)
+        self._trees: dict[str, SourceTree | None] = {}
+        self._layers: dict[tuple[str, str | None, str], Layer | None] = {}
+        self.added: PinnedCommit | None = None
+        """What upstream_versions.yaml does not have yet."""
+
+    def target(self, asked: str) -> tuple[Target, SourceTree]:
+        """Return the target called ``asked`` and its tree. With a git repository any revision is a target.
+
+        Raises UsageError for a name that nobody knows, and when the tree is out of reach.
+        """
+        try:
+            target = find_target(self._targets, asked)
+        except UsageError as error:
+            if self._repository is None:
+                hint = f"{error.hint}; for another revision give a clone with --git REPO"
+                raise UsageError(error.message, hint=hint) from error
+            return self._revision(asked)
+        tree = self.tree(target)
+        if tree is None:
+            raise UsageError(
+                f"the text of {target.title} is out of reach", hint="give a clone of Megatron-LM with --git REPO"
+            )
+        return target, tree
+
+    def tree(self, target: Target) -> SourceTree | None:
+        """Return the tree of a known target; None when it is out of reach."""
+        key = target.commit or target.name
+        if key not in self._trees:
+            self._trees[key] = self._open(target)
+        return self._trees[key]
+
+    def _revision(self, revision: str) -> tuple[Target, SourceTree]:
+        from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
+
+        assert self._repository is not None  # noqa: S101 - the caller has looked
+        tree = GitTree(self._repository, revision)
+        for target in self._targets:
+            if target.release is None and target.commit == tree.commit:
+                return target, tree
+        self.added = pinned_commit(tree)
+        target = Target(self.added.name, self.added.as_of, None, tree.commit, {}, None)
+        self._trees[tree.commit] = tree
+        return target, tree
+
+    def _earlier(self, asked: str, target: Target) -> Target:
+        """Return the base called ``asked``: a known target, or an earlier commit of a branch or commit target.
+
+        The variants of a target that has moved are those that were made for where it was.
+        """
+        try:
+            base = find_target(self._targets, asked)
+        except UsageError:
+            if self._repository is None or target.release is not None:
+                raise
+            from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
+
+            tree = GitTree(self._repository, asked)
+            self._trees[tree.commit] = tree
+            return replace(target, commit=tree.commit, blobs={})
+        self.target(asked)
+        return base
+
+    def layer(self, series: Series, patch: SeriesPatch, base: Target) -> Layer | None:
+        """Return a patch as it lies on ``base``, on top of those before it; None when it has no variant there.
+
+        Raises StoreError when it, or a patch before it, does not fit.
+        """
+        key = base.name, base.commit, patch.name
+        if key not in self._layers:
+            tree = self.tree(base)
+            at = series.patches.index(patch)
+            below = replace(series, patches=series.patches[: at + 1])
+            found = layers(below, base, tree.read) if tree and variants_for(patch.document, base) else ()
+            self._layers[key] = next((layer for layer in found if layer.patch is patch), None)
+        return self._layers[key]
+
+    def base(self, series: Series, patch: SeriesPatch, target: Target, asked: str | None) -> tuple[Target, Layer]:
+        """Return the base of a patch and how it lies there.
+
+        That is the target, or earlier commit of the target, ``asked`` for; else the newest release before ``target`` on
+        which the patch fits; else what is no release and has the nearest earlier as-of version. Raises UsageError when
+        there is none.
+        """
+        if asked is not None:
+            base = self._earlier(asked, target)
+            layer = self.layer(series, patch, base)
+            if layer is None:
+                raise UsageError(
+                    f"{patch.name} has no variant for {base.title}", hint="name another base with --from BASE"
+                )
+            return base, layer
+        for base in self._before(target):
+            try:
+                layer = self.layer(series, patch, base)
+            except (StoreError, TreeError, RevisionNotFoundError):
+                continue
+            if layer is not None:
+                return base, layer
+        raise UsageError(
+            f"{patch.name} has no variant that fits any target before {target.title}",
+            hint="name the target whose variant is to be carried with --from BASE",
+        )
+
+    def _before(self, target: Target) -> list[Target]:
+        """Return the possible bases, the best first."""
+        from packaging.version import Version  # noqa: PLC0415 - 15 ms that other commands do without
+
+        limit = Version(target.as_of)
+        others = [other for other in self._targets if other.name != target.name]
+        earlier = [
+            other
+            for other in others
+            if Version(other.as_of) < limit or (Version(other.as_of) == limit and target.release is None)
+        ]
+        earlier.sort(key=lambda other: Version(other.as_of), reverse=True)
+        # Sorting is stable: releases first, each group the newest first.
+        return sorted(earlier, key=lambda other: other.release is None)
+
+
+def existing_result(
+    patch: SeriesPatch, file_name: str, contents: Mapping[str, bytes | None]
+) -> dict[str, bytes | None] | None:
+    """Return what a variant makes of the texts in ``contents``, by path of each file; None when it does not fit."""
+    made: dict[str, bytes | None] = {}
+    for file in patch.variant(file_name).files:
+        placed = place_file(file, contents.get(file.path), patch.scopes)
+        if isinstance(placed, FileRefused):
+            return None
+        made[file.path] = placed.content
+    return made

@@ -1,0 +1,243 @@
+"""An unfinished rebase on disk: what is settled, and the files that a person is asked to edit.
+
+```
+<patches>/.rebase/
+  .gitignore                everything here is nobody's history
+  pending/                  a write of the series that was cut short
+  open.yaml                 where the edit directory is; there is an unfinished rebase while this file exists
+  <target>/                 the edit directory, unless --edit-dir names another place
+    README.md               what to do
+    state.yaml
+    settled/<patch>.patch   text of the new variant of each patch that is done
+    resolutions/            what is to be remembered once all is written
+    <patch>/<path>          files to edit
+    review/                 old and new scope side by side
+    .draft/<patch>/<path>   the files as they were handed out
+```
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from patchkit.core.rebasing.memory import Resolution
+from patchkit.core.rebasing.rebased import PatchRebase
+from patchkit.core.series import SCHEMA, Digest, Document
+from patchkit.core.upstream import PinnedCommit
+from patchkit.errors import StoreError, UsageError, WriteFailedError
+from patchkit.store.documents import load_document
+from patchkit.store.files import write_files
+from patchkit.store.memory import load_resolutions, print_resolution, resolution_file
+
+ROOM = ".rebase"
+"""Folder below that of the series."""
+PENDING = "pending"
+OPEN = "open.yaml"
+STATE = "state.yaml"
+README = "README.md"
+SETTLED = "settled"
+DRAFT = ".draft"
+REVIEW = "review"
+
+_COMMENT = "Written by `patchkit rebase`. Do not edit."
+
+
+class Settled(Document, frozen=True, kw_only=True):
+    """What was decided about one patch."""
+
+    report: PatchRebase
+    text: bool = False
+    """Whether there is a new variant, in settled/."""
+    existing: str | None = None
+    """File name of a variant that serves the target as it is."""
+    left_out: dict[str, str] = {}
+    """Why the variant lacks a hunk, by id."""
+    scopes: dict[str, str] = {}
+    """New scope by id, where patch.yaml names another one."""
+
+
+class State(Document, frozen=True, kw_only=True):
+    """Where an unfinished rebase stands."""
+
+    schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
+    series: Digest
+    """Of the sources with which it began."""
+    target: str
+    """As asked for."""
+    name: str
+    """Name of the target."""
+    commit: str | None
+    added: PinnedCommit | None
+    """Entry that upstream_versions.yaml gets."""
+    base: str | None
+    """As asked for."""
+    repository: str | None
+    patches: tuple[str, ...]
+    """Those asked for; empty: all."""
+    accept: bool
+    accept_resolutions: bool
+    settled: tuple[Settled, ...] = ()
+    current: str
+    """The patch that a person has to look at."""
+
+
+class _Open(Document, frozen=True):
+    """open.yaml."""
+
+    edit_dir: str
+
+
+class EditDir:
+    """The edit directory of an unfinished rebase."""
+
+    def __init__(self, series: Path, folder: Path) -> None:
+        self._series = series
+        self.folder = folder
+        """Where it is."""
+
+    def state(self) -> State:
+        """Read the state. Raises StoreError, UsageError when the rebase was cut short before it had one."""
+        if not (self.folder / STATE).is_file():
+            raise UsageError(
+                f"{self.folder} has no {STATE}: the rebase was cut short, or somebody removed it",
+                hint="drop what is left of it with `patchkit rebase --abort`; the series is as it was",
+            )
+        return load_document(State, self.folder / STATE)
+
+    def settled_text(self, patch: str) -> bytes:
+        """Return the variant of a patch that is done. Raises StoreError when it is gone."""
+        return _read(self.folder / SETTLED / f"{patch}.patch")
+
+    def draft(self, patch: str, path: str) -> bytes | None:
+        """Return a file as it was handed out; None when none was."""
+        file = self.folder / DRAFT / patch / path
+        return _read(file) if file.is_file() else None
+
+    def edited_file(self, patch: str, path: str) -> Path:
+        """Return where a person edits a file."""
+        return self.folder / patch / path
+
+    def edited(self, patch: str, path: str) -> bytes | None:
+        """Return a file as it is now; None when it is gone."""
+        file = self.edited_file(patch, path)
+        return _read(file) if file.is_file() else None
+
+    def resolutions(self) -> dict[str, Resolution]:
+        """Return what is to be remembered, by key. Raises StoreError."""
+        return load_resolutions(self.folder)
+
+    def write(
+        self,
+        state: State,
+        *,
+        texts: Mapping[str, bytes],
+        files: Mapping[str, bytes],
+        pages: Mapping[str, bytes],
+        resolutions: Mapping[str, Resolution],
+    ) -> None:
+        """Write where the rebase stands; the state comes last, so that a write cut short leaves the old one.
+
+        ``texts`` are variants by patch, ``files`` go out for editing, by path, ``pages`` are for reading, by name.
+        Raises WriteFailedError.
+        """
+        wanted = {self.folder / SETTLED / f"{patch}.patch": text for patch, text in texts.items()}
+        for path, content in files.items():
+            wanted[self.edited_file(state.current, path)] = content
+            wanted[self.folder / DRAFT / state.current / path] = content
+        wanted |= {self.folder / name: page for name, page in {**pages, ".gitignore": b"*\n"}.items()}
+        wanted |= {self.folder / resolution_file(key): print_resolution(each) for key, each in resolutions.items()}
+        write_files(wanted)
+        write_files({self.folder / STATE: _print(state)})
+
+    def remove(self) -> None:
+        """Remove everything that belongs to the rebase. Raises WriteFailedError."""
+        room = self._series / ROOM
+        try:
+            # Without the first one there is no unfinished rebase any more, whatever is left of the rest.
+            (room / OPEN).unlink(missing_ok=True)
+            if self.folder.is_dir():
+                shutil.rmtree(self.folder)
+        except OSError as error:
+            raise WriteFailedError(f"cannot remove {error.filename}: {error.strerror or error}") from error
+        clear_room(self._series)
+
+
+def clear_room(series: Path) -> None:
+    """Remove the folder for unfinished rebases when nothing is in it. Raises WriteFailedError."""
+    room = series / ROOM
+    try:
+        rubbish = (".gitignore", f"{PENDING}.new", f"{PENDING}.old")
+        if room.is_dir() and all(entry.name in rubbish for entry in room.iterdir()):
+            shutil.rmtree(room)
+    except OSError as error:
+        raise WriteFailedError(f"cannot remove {error.filename}: {error.strerror or error}") from error
+
+
+def make_room(series: Path) -> Path:
+    """Make the folder for unfinished rebases, which git ignores, and return it. Raises WriteFailedError."""
+    room = series / ROOM
+    try:
+        room.mkdir(exist_ok=True)
+        (room / ".gitignore").write_text("*\n")
+    except OSError as error:
+        raise WriteFailedError(f"cannot write {error.filename}: {error.strerror or error}") from error
+    return room
+
+
+def find_open(series: Path) -> EditDir | None:
+    """Return the edit directory of the series' unfinished rebase, or None. Raises StoreError."""
+    file = series / ROOM / OPEN
+    if not file.is_file():
+        return None
+    return EditDir(series, Path(load_document(_Open, file).edit_dir))
+
+
+def claim(series: Path, folder: Path | None, name: str) -> EditDir:
+    """Begin an unfinished rebase: its edit directory, still empty, is ``folder`` or below the series.
+
+    Raises UsageError when there is one already or ``folder`` is not free, WriteFailedError.
+    """
+    room = series / ROOM
+    place = (folder or room / name.replace("/", "-")).resolve()
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise UsageError(f"{place} is not empty", hint="name a new folder with --edit-dir, or remove that one")
+    make_room(series)
+    try:
+        # Made here or not at all: of two that begin at the same time one is refused.
+        handle = os.open(room / OPEN, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+    except FileExistsError:
+        raise already_open(find_open(series)) from None
+    except OSError as error:
+        raise WriteFailedError(f"cannot write {error.filename}: {error.strerror or error}") from error
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(_print(_Open(str(place))))
+    return EditDir(series, place)
+
+
+def already_open(edit_dir: EditDir | None) -> UsageError:
+    """Return the error that says that there is an unfinished rebase."""
+    where = f": {edit_dir.folder}" if edit_dir else ""
+    return UsageError(
+        f"there is an unfinished rebase{where}",
+        hint="go on with `patchkit rebase --continue`, leave hunks out with --skip, or drop it with --abort",
+    )
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise StoreError(str(file), None, error.strerror or str(error)) from error
+
+
+def _print(value: Document) -> bytes:
+    from patchkit.store.yaml_text import print_yaml  # noqa: PLC0415 - only writing needs it
+
+    return print_yaml(msgspec.to_builtins(value), _COMMENT, blocks=True)

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from trees.repositories import git, record
+from trees.snapshots import lay
+
+from patchkit.core.rebasing.rebased import CommitReport
+from patchkit.operations.provenance import Touched, brought_by
+from patchkit.trees.git import GitTree
+
+PATH = "m/a.py"
+ONE = b"first = 1\nsecond = 2\nthird = 3\nfourth = 4\n"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """``base``, then a commit that changes line 2, and on a branch that is merged one that removes line 4."""
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    lay(folder, {PATH: ONE})
+    record(folder, "Begin")
+    git(folder, "tag", "base")
+    git(folder, "checkout", "-q", "-b", "side")
+    lay(folder, {PATH: ONE.replace(b"fourth = 4\n", b"")})
+    record(folder, "Take the fourth away (#41)")
+    git(folder, "checkout", "-q", "main")
+    lay(folder, {PATH: ONE.replace(b"second = 2", b"second = 22")})
+    record(folder, "Double the second")
+    git(folder, "merge", "-q", "--no-ff", "-m", "Merge pull request #43 from somebody/side", "side")
+    return folder
+
+
+def found(repository: Path, touched: Touched) -> tuple[list[tuple[str, int | None]], bool]:
+    base, target = GitTree(repository, "base"), GitTree(repository, "main")
+    commits, whole = brought_by(base, target, touched)
+    return [(commit.subject, commit.pull_request) for commit in commits], whole
+
+
+def test_a_line_of_the_target_names_the_commit_that_made_it(repository: Path) -> None:
+    assert found(repository, Touched(PATH, (2, 2), ())) == ([("Double the second", None)], True)
+
+
+def test_a_commit_has_its_abbreviated_id(repository: Path) -> None:
+    base, target = GitTree(repository, "base"), GitTree(repository, "main")
+    (commit,), _ = brought_by(base, target, Touched(PATH, (2, 2), ()))
+
+    assert commit == CommitReport(git(repository, "rev-parse", "--short", "main^1"), "Double the second", None)
+
+
+def test_lines_that_are_gone_are_looked_for_in_merged_branches_too(repository: Path) -> None:
+    gone = Touched(PATH, None, (b"fourth = 4\n", b"x\n"))
+
+    assert found(repository, gone) == ([("Take the fourth away (#41)", 41)], True)
+
+
+def test_lines_as_old_as_the_base_name_nobody(repository: Path) -> None:
+    assert found(repository, Touched(PATH, (1, 1), ())) == ([], True)
+    assert found(repository, Touched(PATH, (3, 2), ())) == ([], True)
+
+
+def test_when_the_time_is_up_there_is_no_answer_and_that_is_said(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*_command: str, **how: object) -> bytes:
+        assert how == {"seconds": 1.0}
+        raise TimeoutError
+
+    monkeypatch.setattr(GitTree, "ask", late)
+
+    assert found(repository, Touched(PATH, (2, 2), ())) == ([], False)
+
+
+def test_a_file_that_git_does_not_have_is_no_error(repository: Path) -> None:
+    assert found(repository, Touched("m/b.py", (1, 1), ())) == ([], True)

@@ -1,0 +1,748 @@
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from trees.faults import full_disk, killed_at, tripped
+from trees.repositories import git
+from trees.snapshots import contents, snapshot
+
+from patchkit.core.rebasing.rebased import PatchRebase, Rebased
+from patchkit.errors import PatchkitError, StoreError, UsageError
+from patchkit.operations.lint import lint
+from patchkit.operations.rebase import abort, rebase, resume
+from patchkit.operations.rebase_hand import Signed
+from patchkit.operations.rebase_run import Surroundings
+from patchkit.operations.rebase_session import Request
+from patchkit.operations.regenerate import regenerate
+from patchkit.operations.sources import load_workspace
+from patchkit.store.memory import load_resolutions
+
+from .carried_world import CODE, CODE_1, FIRST, NOTES, NOTES_1, World, spaced
+
+SIGNED = Signed("A U Thor <author@example.org>", "It is what upstream wants.")
+NOBODY = Signed(None, None)
+
+# What upstream may have done to the texts.
+
+MOVED = {CODE: CODE_1.replace(b'"""Buffers."""\n', b'"""Buffers."""\n\nimport sys\n')}
+NEAR = {CODE: CODE_1.replace(b"        self.kind = kind\n\n", b"        self.kind = kind\n        self.more = 1\n\n")}
+DRIFTED = {CODE: CODE_1.replace(b"        self.size = size\n", b"        self.size = check(size)\n", 1)}
+CLASH = {NOTES: NOTES_1.replace(b"colour: red", b"colour: blue")}
+CLASH_2 = {NOTES: NOTES_1.replace(b"end: here", b"end: nowhere")}
+HAS_IT = {NOTES: NOTES_1.replace(b"colour: red", b"colour: green").replace(b"height: 2", b"height: 9")}
+REFUSED = {
+    CODE: CODE_1.replace(
+        b"    def reload(self):\n",
+        b"    def spare(self):\n        with region():\n            self.grads = make(2)\n\n    def reload(self):\n",
+    )
+}
+
+
+class Run:
+    """The operations on one world."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.around = Surroundings(today="2026-11-30", cache=world.cache)
+
+    def onto(self, target: str = "2.0", **asked: object) -> Rebased:
+        request = Request(onto=target)
+        return rebase(self.world.series, replace(request, **asked), self.around)
+
+    def go_on(self, signed: Signed = SIGNED, **how: bool) -> Rebased:
+        return resume(self.world.series, self.around, signed=signed, **how)
+
+    def edit(self, patch: str, path: str, old: bytes, new: bytes) -> None:
+        file = self.world.series / ".rebase" / "2.0" / patch / path
+        text = file.read_bytes()
+        assert text.count(old) == 1
+        file.write_bytes(text.replace(old, new))
+
+    def solve(self, patch: str, path: str, line: bytes) -> None:
+        """Replace the one conflict of a file."""
+        file = self.world.series / ".rebase" / "2.0" / patch / path
+        head, _, rest = file.read_bytes().partition(b"<<<<<<< ")
+        _, _, tail = rest.partition(b">>>>>>> ")
+        file.write_bytes(head + line + tail.partition(b"\n")[2])
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Callable[[dict[str, bytes]], Run]:
+    return lambda newer: Run(World(tmp_path / "world", newer))  # type: ignore[arg-type]  # a dict is invariant
+
+
+def patch_of(result: Rebased, name: str) -> PatchRebase:
+    return next(patch for patch in result.patches if patch.name == name)
+
+
+def verdicts(result: Rebased) -> dict[str, dict[str, str]]:
+    return {patch.name: {hunk.id: hunk.verdict for hunk in patch.hunks} for patch in result.patches}
+
+
+def states(result: Rebased) -> dict[str, str]:
+    return {patch.name: patch.state for patch in result.patches}
+
+
+def proved(run: Run) -> None:
+    """What was written is a series in order: nothing to regenerate, nothing for lint to say."""
+    again = regenerate(run.world.series, check=True, cache=run.world.cache)
+    assert (again.ok, again.problems) == (True, ())
+    assert lint(run.world.series, cache=run.world.cache).findings == ()
+
+
+# Nothing is in the way.
+
+
+def test_a_variant_that_gives_the_carried_text_already_is_taken_and_no_other_is_made(world: Callable[..., Run]) -> None:
+    run = world(MOVED)
+    result = run.onto()
+
+    assert (result.ok, result.verdict, states(result)) == (True, "written", {"first": "already", "second": "already"})
+    assert [patch.variant for patch in result.patches] == ["v1.0.patch", "v1.0.patch"]
+    assert sorted(path.name for path in run.world.series.glob("*/variants/*")) == ["v1.0.patch", "v1.0.patch"]
+    assert (run.world.series / "first" / "patch.yaml").read_bytes() == FIRST
+    proved(run)
+    assert "2.0" in load_workspace(run.world.series).sources.lock.targets
+
+
+def test_a_series_that_has_the_target_says_so_and_writes_nothing(world: Callable[..., Run]) -> None:
+    run = world(MOVED)
+    run.onto()
+    before = snapshot(run.world.root)
+    result = run.onto()
+
+    assert (result.ok, result.verdict, result.written) == (True, "already", ())
+    assert snapshot(run.world.root) == before
+
+
+def test_carried_hunks_make_a_variant_with_their_ids_and_its_range_begins_at_the_target(
+    world: Callable[..., Run],
+) -> None:
+    run = world({CODE: NEAR[CODE]})
+    result = run.onto(accept=True)
+
+    assert (result.ok, result.verdict) == (True, "written")
+    assert states(result) == {"first": "accepted", "second": "already"}
+    made = (run.world.series / "first" / "variants" / "v2.0.patch").read_bytes()
+    assert made == spaced(b"""\
+--- a/megatron/core/buffer.py
++++ b/megatron/core/buffer.py
+@@ -9,7 +9,8 @@ grads-region
+         self.kind = kind
+         self.more = 1
+
+-        self.grads = make(size)
++        with region():
++            self.grads = make(size)
+
+     def reload(self):
+         \"\"\"Make it anew.\"\"\"
+--- a/megatron/core/notes.md
++++ b/megatron/core/notes.md
+@@ -1,5 +1,5 @@ notes-colour
+ name: buffer
+-colour: red
++colour: green
+ weight: 1
+
+ shape: round
+""")
+    expected = FIRST.replace(b"last-update: 2026-01-02", b"last-update: 2026-11-30").replace(
+        b'releases: ">=1.0"\n', b'releases: ">=1.0,<2.0"\n  - file: v2.0.patch\n    releases: ">=2.0"\n'
+    )
+    assert (run.world.series / "first" / "patch.yaml").read_bytes() == expected
+    proved(run)
+
+
+def test_a_dry_run_says_the_same_and_writes_nothing(world: Callable[..., Run]) -> None:
+    run = world({CODE: NEAR[CODE]})
+    before = snapshot(run.world.root)
+    run.around = replace(run.around, dry_run=True)
+    result = run.onto(accept=True)
+
+    assert (result.ok, result.verdict, states(result)) == (
+        True,
+        "would-write",
+        {"first": "accepted", "second": "already"},
+    )
+    assert any(path.endswith("first/variants/v2.0.patch") for path in result.written)
+    assert snapshot(run.world.root) == before
+    assert run.onto().edit_dir is None
+    assert snapshot(run.world.root) == before
+
+
+# Something is to be looked at.
+
+
+def test_drift_stops_the_rebase_and_shows_both_scopes(world: Callable[..., Run]) -> None:
+    run = world(DRIFTED)
+    before = run.world.sources()
+    result = run.onto()
+    room = run.world.series / ".rebase" / "2.0"
+
+    assert (result.ok, result.verdict, result.edit_dir) == (False, "review", str(room))
+    assert [drift.scope for drift in patch_of(result, "first").hunks[0].drift] == ["Buffer.__init__"]
+    assert run.world.sources() == before
+    page = (room / "review" / "first" / "buffer.Buffer.__init__.txt").read_text()
+    assert "self.size = size" in page
+    assert "self.size = check(size)" in page
+    assert (room / ".gitignore").read_text() == "*\n"
+
+
+def test_what_asks_for_review_is_written_only_when_it_is_accepted(world: Callable[..., Run]) -> None:
+    run = world(DRIFTED)
+    run.onto()
+    refused = run.go_on(NOBODY)
+    assert (refused.ok, refused.verdict) == (False, "review")
+    assert "drift: Buffer.__init__ changed" in refused.problems[0].message
+    result = run.go_on(NOBODY, accept=True)
+
+    assert (result.ok, result.verdict, result.edit_dir) == (True, "written", None)
+    assert not (run.world.series / ".rebase").exists()
+    proved(run)
+
+
+def test_accepting_one_patch_does_not_accept_the_next(world: Callable[..., Run]) -> None:
+    run = world({CODE: DRIFTED[CODE].replace(b"        size = self.size\n", b"        size = int(self.size)\n")})
+    run.onto()
+    result = run.go_on(NOBODY, accept=True)
+
+    assert (result.ok, result.verdict, states(result)) == (False, "review", {"first": "accepted", "second": "review"})
+    assert run.go_on(NOBODY, accept=True).verdict == "written"
+
+
+def test_a_hunk_that_upstream_has_is_left_out_with_the_rule_quoted_and_only_when_accepted(
+    world: Callable[..., Run],
+) -> None:
+    run = world(HAS_IT)
+    result = run.onto()
+    hunk = patch_of(result, "first").hunks[1]
+    assert (result.verdict, hunk.verdict, hunk.drop_when) == ("review", "upstreamed", "Upstream has it.")
+    run.go_on(NOBODY, accept=True)
+
+    text = (run.world.series / "first" / "variants" / "v2.0.patch").read_text()
+    assert "grads-region" in text
+    assert "notes-colour" not in text
+    assert 'intent: Another colour.\n    releases: "<2.0"\n' in (run.world.series / "first" / "patch.yaml").read_text()
+    proved(run)
+
+
+def test_a_file_that_is_gone_leaves_its_hunks_out(world: Callable[..., Run]) -> None:
+    run = world({NOTES: None})
+    result = run.onto(accept=True)
+
+    assert verdicts(result)["first"] == {"grads-region": "exact", "notes-colour": "obsolete"}
+    assert result.verdict == "written"
+    proved(run)
+
+
+def test_a_patch_of_which_nothing_is_left_is_not_needed_there(world: Callable[..., Run]) -> None:
+    run = world(
+        {
+            NOTES: NOTES_1.replace(b"end: here", b"end: there"),
+            CODE: CODE_1.replace(
+                b"        self.grads = make(size)\n\n\n",
+                b"        self.grads = make(size)\n        self.marked = True\n\n\n",
+            ),
+        }
+    )
+    result = run.onto(accept=True)
+
+    assert result.verdict == "written"
+    assert verdicts(result)["second"] == {"reload-mark": "upstreamed", "notes-end": "upstreamed"}
+    text = (run.world.series / "second" / "patch.yaml").read_text()
+    assert 'releases: ">=1.0,<2.0"' in text
+    assert "not-needed:\n" in text
+    again = regenerate(run.world.series, check=True, cache=run.world.cache)
+    assert (again.ok, again.problems) == (True, ())
+    # Why it is not needed was made up, and waits for a person.
+    assert {finding.rule for finding in lint(run.world.series, cache=run.world.cache).findings} == {"unwritten"}
+
+
+def test_a_check_that_does_not_hold_cannot_be_accepted(world: Callable[..., Run]) -> None:
+    run = world(REFUSED)
+    before = run.world.sources()
+    result = run.onto(accept=True)
+
+    assert (result.ok, result.verdict) == (False, "conflict")
+    assert "check grads-in-region expects 1 matches and finds 2" in patch_of(result, "first").reason
+    assert run.go_on(accept=True).verdict == "conflict"
+    assert run.world.sources() == before
+
+
+# A conflict.
+
+
+def test_a_conflict_leaves_marks_that_name_patch_hunk_and_both_targets(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    before = run.world.sources()
+    result = run.onto()
+
+    assert (result.ok, result.verdict) == (False, "conflict")
+    assert states(result) == {"first": "conflict", "second": "already"}
+    assert [patch.provisional for patch in result.patches] == [False, True]
+    assert (
+        (run.world.series / ".rebase" / "2.0" / "first" / NOTES).read_bytes()
+        == b"""\
+name: buffer
+<<<<<<< v2.0
+colour: blue
+||||||| v1.0, which first was made for
+colour: red
+=======
+colour: green
+>>>>>>> first: notes-colour
+weight: 1
+
+shape: round
+height: 2
+width: 3
+depth: 4
+
+end: here
+"""
+    )
+    assert b"with region():" in (run.world.series / ".rebase" / "2.0" / "first" / CODE).read_bytes()
+    assert run.world.sources() == before
+
+
+def test_marks_that_are_left_are_refused_with_file_and_line(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    run.onto()
+    result = run.go_on()
+
+    assert (result.ok, result.verdict) == (False, "conflict")
+    file = run.world.series / ".rebase" / "2.0" / "first" / NOTES
+    assert [(problem.path, problem.line) for problem in result.problems] == [(str(file), 2)]
+
+
+def test_a_solved_conflict_is_written_and_remembered(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    run.onto()
+    run.solve("first", NOTES, b"colour: green and blue\n")
+    result = run.go_on()
+
+    assert (result.ok, result.verdict, states(result)) == (True, "written", {"first": "clean", "second": "already"})
+    assert verdicts(result)["first"] == {"grads-region": "exact", "notes-colour": "solved"}
+    proved(run)
+    (known,) = load_resolutions(run.world.series).values()
+    assert (known.patch, known.hunks, known.file) == ("first", ("notes-colour",), NOTES)
+    assert (known.resolution, known.author, known.reason) == ("colour: green and blue\n", SIGNED.author, SIGNED.reason)
+    assert (known.base, known.target) == ("v1.0", "v2.0")
+    assert not (run.world.series / ".rebase").exists()
+
+
+def test_later_patches_are_carried_onto_what_the_person_wrote(world: Callable[..., Run]) -> None:
+    run = world({NOTES: CLASH[NOTES].replace(b"end: here", b"end: nowhere")})
+    run.onto()
+    run.solve("first", NOTES, b"colour: blue-green\n")
+    second = run.go_on()
+    assert (second.verdict, states(second)) == ("conflict", {"first": "clean", "second": "conflict"})
+    assert b"colour: blue-green\n" in (run.world.series / ".rebase" / "2.0" / "second" / NOTES).read_bytes()
+    run.solve("second", NOTES, b"end: everywhere\n")
+    result = run.go_on()
+
+    assert result.verdict == "written"
+    assert len(load_resolutions(run.world.series)) == 2
+    proved(run)
+
+
+@pytest.mark.parametrize(
+    ("signed", "problem"),
+    [
+        (Signed("A <a@b>", None), "why is it right so"),
+        (Signed("A <a@b>", " "), "why"),
+        (Signed(None, "so"), "who solved"),
+    ],
+)
+def test_a_solution_needs_an_author_and_a_reason(world: Callable[..., Run], signed: Signed, problem: str) -> None:
+    run = world(CLASH)
+    run.onto()
+    run.solve("first", NOTES, b"colour: none\n")
+    before = snapshot(run.world.root)
+    with pytest.raises(UsageError, match=problem):
+        run.go_on(signed)
+
+    assert snapshot(run.world.root) == before
+
+
+def test_a_remembered_resolution_is_used_visibly_and_asks_for_review(world: Callable[..., Run], tmp_path: Path) -> None:
+    run = world(CLASH)
+    run.onto()
+    run.solve("first", NOTES, b"colour: both\n")
+    run.go_on()
+    (key,) = load_resolutions(run.world.series)
+    fresh = Run(World(tmp_path / "fresh", {**CLASH, CODE: MOVED[CODE]}))
+    kept = run.world.series / "resolutions" / f"{key}.yaml"
+    (fresh.world.series / "resolutions").mkdir()
+    (fresh.world.series / "resolutions" / kept.name).write_bytes(kept.read_bytes())
+    asked = fresh.onto()
+    hunk = patch_of(asked, "first").hunks[1]
+
+    assert (asked.verdict, hunk.verdict, hunk.resolution) == ("review", "merged", key)
+    assert hunk.reason == f"resolution {key} by {SIGNED.author}: {SIGNED.reason}"
+    abort(fresh.world.series)
+    assert fresh.onto(accept_resolutions=True).verdict == "written"
+    assert b"+colour: both\n" in (fresh.world.series / "first" / "variants" / "v2.0.patch").read_bytes()
+    proved(fresh)
+
+
+def test_a_resolution_is_offered_and_not_used_where_the_surroundings_differ(
+    world: Callable[..., Run], tmp_path: Path
+) -> None:
+    run = world(CLASH)
+    run.onto()
+    run.solve("first", NOTES, b"colour: both\n")
+    run.go_on()
+    (key,) = load_resolutions(run.world.series)
+    fresh = Run(World(tmp_path / "fresh", {NOTES: CLASH[NOTES].replace(b"shape: round", b"shape: square")}))
+    (fresh.world.series / "resolutions").mkdir()
+    kept = run.world.series / "resolutions" / f"{key}.yaml"
+    (fresh.world.series / "resolutions" / kept.name).write_bytes(kept.read_bytes())
+    result = fresh.onto(accept=True, accept_resolutions=True)
+
+    assert (result.verdict, verdicts(result)["first"]["notes-colour"]) == ("conflict", "conflict")
+    readme = (fresh.world.series / ".rebase" / "2.0" / "README.md").read_text()
+    assert f"{key}, by {SIGNED.author}, v1.0 to v2.0: {SIGNED.reason}\n\n    colour: both\n" in readme
+
+
+def test_skip_leaves_out_the_hunks_in_conflict_and_says_so(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    run.onto()
+    result = run.go_on(NOBODY, skip=True)
+
+    assert (result.ok, result.verdict) == (True, "written")
+    assert verdicts(result)["first"] == {"grads-region": "exact", "notes-colour": "skipped"}
+    assert b"notes-colour" not in (run.world.series / "first" / "variants" / "v2.0.patch").read_bytes()
+    assert load_resolutions(run.world.series) == {}
+    proved(run)
+
+
+def test_a_hunk_that_is_skipped_is_left_out_with_all_its_places(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    variant = run.world.series / "first" / "variants" / "v1.0.patch"
+    text = variant.read_bytes()
+    assert text.endswith(b" shape: round\n")
+    variant.write_bytes(
+        text.removesuffix(b" shape: round\n").replace(b"@@ -1,5 +1,5 @@ notes", b"@@ -1,8 +1,8 @@ notes")
+        + b"-shape: round\n+shape: oval\n height: 2\n width: 3\n depth: 4\n"
+    )
+    run.onto()
+    draft = (run.world.series / ".rebase" / "2.0" / "first" / NOTES).read_bytes()
+    assert b"shape: oval" in draft
+    result = run.go_on(NOBODY, skip=True)
+
+    assert verdicts(result)["first"]["notes-colour"] == "skipped"
+    assert result.verdict == "written"
+    assert b"oval" not in (run.world.series / "first" / "variants" / "v2.0.patch").read_bytes()
+
+
+def test_an_edit_beside_the_hunks_belongs_to_no_hunk_and_is_refused(world: Callable[..., Run]) -> None:
+    run = world(DRIFTED)
+    run.onto()
+    run.edit("first", CODE, b'    """Return memory."""\n', b'    """Return new memory."""\n')
+    result = run.go_on(accept=True)
+
+    assert (result.ok, result.verdict) == (False, "conflict")
+    assert result.problems[0].message.endswith(f"{CODE}:21: this change belongs to no hunk of the patch")
+
+
+def test_what_the_person_wrote_goes_through_the_gates(world: Callable[..., Run]) -> None:
+    run = world(DRIFTED)
+    run.onto()
+    run.edit("first", CODE, b"            self.grads = make(size)\n", b"            self.grads = make(sizes)\n")
+    refused = run.go_on()
+    assert "unbound: megatron/core/buffer.py:12: sizes is not bound in Buffer.__init__" in refused.problems[0].message
+    run.edit("first", CODE, b"make(sizes)\n", b"make(size\n")
+    broken = run.go_on(accept=True)
+
+    assert (broken.ok, broken.verdict) == (False, "conflict")
+    assert "syntax: megatron/core/buffer.py" in broken.problems[0].message
+
+
+# The unfinished rebase.
+
+
+def test_abort_removes_the_edit_directory_and_changes_nothing(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    before = snapshot(run.world.root)
+    run.onto()
+    result = abort(run.world.series)
+
+    assert (result.ok, result.verdict) == (True, "aborted")
+    assert snapshot(run.world.root) == before
+
+
+def test_a_second_rebase_is_refused_while_one_is_open(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    run.onto()
+    before = snapshot(run.world.root)
+    with pytest.raises(UsageError, match="there is an unfinished rebase"):
+        run.onto()
+
+    assert snapshot(run.world.root) == before
+
+
+def test_without_an_unfinished_rebase_there_is_nothing_to_go_on_with(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    with pytest.raises(UsageError, match="has no unfinished rebase"):
+        run.go_on()
+    with pytest.raises(UsageError, match="has no unfinished rebase"):
+        abort(run.world.series)
+
+
+def test_a_series_that_changed_since_is_not_gone_on_with(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    run.onto()
+    run.solve("first", NOTES, b"colour: none\n")
+    (run.world.series / "second" / "patch.yaml").write_bytes(
+        (run.world.series / "second" / "patch.yaml").read_bytes().replace(b"Leave a mark.", b"Leave another mark.")
+    )
+    with pytest.raises(UsageError, match="the series has changed since this rebase began"):
+        run.go_on()
+
+
+def test_an_edit_directory_may_be_elsewhere_and_must_be_free(world: Callable[..., Run], tmp_path: Path) -> None:
+    run = world(CLASH)
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    (place / "mine").write_text("mine")
+    run.around = replace(run.around, edit_dir=place)
+    with pytest.raises(UsageError, match="is not empty"):
+        run.onto()
+    (place / "mine").unlink()
+    result = run.onto()
+
+    assert result.edit_dir == str(place)
+    assert (place / "first" / NOTES).is_file()
+    abort(run.world.series)
+    assert not place.exists()
+
+
+@pytest.mark.parametrize("at", range(1, 120, 5))
+def test_killed_at_any_point_the_series_is_untouched_or_can_be_finished(world: Callable[..., Run], at: int) -> None:
+    run = world({CODE: NEAR[CODE]})
+    before = run.world.sources()
+    killed_at(at, lambda: run.onto(accept=True))
+    now = {path: text for path, text in run.world.sources().items() if "/." not in f"/{path}"}
+    pending = (run.world.series / ".rebase" / "pending").exists()
+    if pending and now != before:
+        with pytest.raises(UsageError, match="written in part already"):
+            abort(run.world.series)
+        with pytest.raises(UsageError, match="was cut short"):
+            run.onto(accept=True)
+        assert run.go_on(NOBODY).verdict == "written"
+    elif now == before:
+        # What is left of it can be dropped, and the rebase begun again.
+        with contextlib.suppress(UsageError):
+            abort(run.world.series)
+        assert run.world.sources() == before
+        assert run.onto(accept=True).verdict == "written"
+
+    assert not (run.world.series / ".rebase" / "pending").exists()
+    proved(run)
+
+
+@pytest.mark.parametrize("at", range(1, 60, 7))
+def test_killed_while_it_stops_the_rebase_can_be_dropped(world: Callable[..., Run], at: int) -> None:
+    run = world(CLASH)
+    before = run.world.sources()
+    killed_at(at, run.onto)
+
+    assert run.world.sources() == before
+    with contextlib.suppress(UsageError):
+        abort(run.world.series)
+    assert run.onto().verdict == "conflict"
+
+
+@pytest.mark.parametrize("at", range(1, 160, 9))
+def test_killed_while_it_goes_on_nothing_is_half_done(world: Callable[..., Run], at: int) -> None:
+    run = world(CLASH)
+    run.onto()
+    run.solve("first", NOTES, b"colour: both\n")
+    before = run.world.sources()
+    killed_at(at, run.go_on)
+    now = {path: text for path, text in run.world.sources().items() if "/." not in f"/{path}"}
+    if now == before or (run.world.series / ".rebase" / "pending").exists():
+        assert run.go_on().verdict == "written"
+    else:
+        # Written, and what is left of the edit directory can be dropped.
+        with contextlib.suppress(UsageError):
+            abort(run.world.series)
+
+    proved(run)
+    assert len(load_resolutions(run.world.series)) == 1
+    assert not (run.world.series / ".rebase" / "open.yaml").exists()
+
+
+@pytest.mark.parametrize("at", range(1, 120, 7))
+def test_a_full_disk_leaves_the_series_as_it_was(world: Callable[..., Run], at: int) -> None:
+    run = world({CODE: NEAR[CODE]})
+    before = run.world.sources()
+    with tripped(lambda calls: calls == at, full_disk), contextlib.suppress(PatchkitError, OSError):
+        run.onto(accept=True)
+    if run.world.sources() != before:
+        if (run.world.series / ".rebase" / "pending").exists():
+            assert run.go_on(NOBODY).verdict == "written"
+        proved(run)
+
+
+# Which base, which patches.
+
+
+def test_an_unknown_target_and_an_unknown_base_are_usage(world: Callable[..., Run]) -> None:
+    run = world(MOVED)
+    for asked in ({"target": "9.9"}, {"base": "9.9"}, {"patches": ("nothing",)}):
+        with pytest.raises(UsageError):
+            run.onto(**asked)
+
+
+def test_a_patch_that_was_not_asked_for_keeps_its_variant_and_later_ones_lie_on_it(world: Callable[..., Run]) -> None:
+    run = world({NOTES: NOTES_1.replace(b"depth: 4\n", b"depth: 4\nlength: 5\n")})
+    result = run.onto(patches=("second",), accept=True)
+
+    assert (result.verdict, states(result)) == ("written", {"first": "kept", "second": "clean"})
+    proved(run)
+
+
+def test_the_order_is_that_of_the_series_and_the_base_side_has_the_patches_below(world: Callable[..., Run]) -> None:
+    run = world({NOTES: b"new: line\n" + NOTES_1, CODE: MOVED[CODE]})
+    result = run.onto()
+
+    assert result.verdict == "written"
+    assert [patch.name for patch in result.patches] == ["first", "second"]
+    assert verdicts(result)["second"] == {"reload-mark": "moved", "notes-end": "moved"}
+    proved(run)
+
+
+RENAMED = {CODE: CODE_1.replace(b"    def reload(self):\n", b"    def again(self):\n")}
+
+
+def test_a_hunk_in_a_scope_with_another_name_gets_an_entry_of_its_own_once_accepted(world: Callable[..., Run]) -> None:
+    run = world(RENAMED)
+    asked = run.onto()
+    assert "reload-mark stands in Buffer.again now" in "".join(patch_of(asked, "second").review)
+    result = run.go_on(NOBODY, accept=True) if asked.edit_dir else asked
+
+    assert result.verdict == "written"
+    text = (run.world.series / "second" / "patch.yaml").read_text()
+    assert (
+        "  - id: reload-mark-2-0\n    group: plumbing\n    file: megatron/core/buffer.py\n    scope: Buffer.again\n"
+        in text
+    )
+    assert "@@ reload-mark-2-0\n" in (run.world.series / "second" / "variants" / "v2.0.patch").read_text()
+    proved(run)
+
+
+# With git at hand.
+
+
+def test_a_conflict_names_the_commit_and_pull_request_that_touched_the_lines(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    repository = run.world.repository()
+    result = run.onto(repository=repository)
+    (commit,) = patch_of(result, "first").hunks[1].commits
+
+    assert (commit.subject, commit.pull_request) == ("Release 2.0 (#27)", 27)
+    assert git(repository, "rev-parse", "main").startswith(commit.commit)
+
+
+def test_a_hunk_that_upstream_has_names_the_commit_that_brought_it(world: Callable[..., Run]) -> None:
+    run = world(HAS_IT)
+    repository = run.world.repository()
+    hunk = patch_of(run.onto(repository=repository), "first").hunks[1]
+
+    assert hunk.verdict == "upstreamed"
+    assert [commit.pull_request for commit in hunk.commits] == [27]
+    assert "upstream: " in (run.world.series / ".rebase" / "2.0" / "README.md").read_text()
+
+
+def test_any_revision_can_be_a_target_and_gets_an_entry_of_its_own(world: Callable[..., Run]) -> None:
+    run = world(MOVED)
+    repository = run.world.repository()
+    (repository / NOTES).write_bytes(NOTES_1.replace(b"depth: 4", b"depth: 7"))
+    git(repository, "commit", "-q", "-a", "-m", "more")
+    commit = git(repository, "rev-parse", "main")
+    result = run.onto("main", repository=repository, accept=True)
+
+    assert (result.ok, result.verdict, result.target) == (True, "written", commit[:8])
+    versions = (run.world.root / "upstream_versions.yaml").read_text()
+    assert versions.startswith("# What we know. This comment stays.\n")
+    assert f"commit: {commit}" in versions
+    again = regenerate(run.world.series, repository=repository, check=True, cache=run.world.cache)
+    assert (again.ok, again.problems) == (True, ())
+
+
+BRANCH = """\
+  branches:
+    - name: main
+      commit: {}
+      date: 2026-02-01
+      as-of: "2.0"
+      blobs: {{}}
+torch-memory-saver:
+"""
+
+
+def test_a_branch_that_has_moved_gets_its_own_variant_carried_from_where_it_was(world: Callable[..., Run]) -> None:
+    run = world({})
+    repository = run.world.repository()
+    versions = run.world.root / "upstream_versions.yaml"
+    before = versions.read_text()
+    commits = []
+    for more in (b"1", b"2"):
+        (repository / CODE).write_bytes(NEAR[CODE].replace(b"self.more = 1", b"self.more = " + more))
+        git(repository, "commit", "-q", "-a", "-m", "more")
+        commits.append(git(repository, "rev-parse", "main"))
+
+    versions.write_text(before.replace("torch-memory-saver:\n", BRANCH.format(commits[0])))
+    first = run.onto("main", repository=repository, accept=True)
+    assert (first.verdict, states(first)["first"]) == ("written", "accepted")
+    document = (run.world.series / "first" / "patch.yaml").read_bytes()
+    assert b"  - file: main.patch\n    targets: [main]\n" in document
+
+    versions.write_text(before.replace("torch-memory-saver:\n", BRANCH.format(commits[1])))
+    refused = run.onto("main", repository=repository, accept=True)
+    assert (refused.verdict, states(refused)["first"]) == ("refused", "differs")
+    assert refused.problems[0].message.endswith("carry it from the commit it was made for with --from COMMIT")
+    result = run.onto("main", base=commits[0], repository=repository, accept=True)
+
+    assert (result.verdict, states(result)["first"]) == ("written", "accepted")
+    assert b" self.more = 2\n" in (run.world.series / "first" / "variants" / "main.patch").read_bytes()
+    assert (run.world.series / "first" / "patch.yaml").read_bytes() == document
+    again = regenerate(run.world.series, repository=repository, check=True, cache=run.world.cache)
+    assert (again.ok, again.problems) == (True, ())
+
+
+def test_marks_that_the_target_has_itself_are_no_marks_of_ours(world: Callable[..., Run]) -> None:
+    marked = NOTES_1.replace(b"shape: round\n", b"<<<<<<< a\nshape: round\n=======\nshape: flat\n>>>>>>> b\n")
+    run = world({NOTES: marked})
+    assert run.onto().verdict == "conflict"
+    refused = run.go_on(NOBODY, skip=True)
+    assert refused.problems[0].message == "the marks cannot be told apart: solve this file by hand"
+    (run.world.series / ".rebase" / "2.0" / "first" / NOTES).write_bytes(
+        marked.replace(b"colour: red", b"colour: green")
+    )
+    result = run.go_on()
+
+    assert (result.verdict, states(result)["first"]) == ("conflict", "clean")
+    assert load_resolutions(run.world.series) == {}
+    assert "cannot be used again" in result.notes[0]
+
+
+def test_a_damaged_state_is_named_and_can_still_be_aborted(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    run.onto()
+    (run.world.series / ".rebase" / "2.0" / "state.yaml").write_text("schema: 1\n")
+    with pytest.raises(StoreError, match=r"state\.yaml"):
+        run.go_on()
+    (run.world.series / ".rebase" / "2.0" / "state.yaml").unlink()
+    with pytest.raises(UsageError, match="cut short"):
+        run.go_on()
+    assert abort(run.world.series).ok
+    assert not (run.world.series / ".rebase").exists()
+    assert contents(run.world.series) == run.world.sources()

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from trees.snapshots import contents
+
+from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase, PlaceReport
+from patchkit.errors import StoreError, UsageError
+from patchkit.store.edit_dir import EditDir, Settled, State, claim, clear_room, find_open, make_room
+
+from .test_memory import kept
+
+DIGEST = "sha256:" + "0" * 64
+REPORT = PatchRebase(
+    name="first",
+    state="accepted",
+    base="1.0",
+    hunks=(
+        HunkRebase(
+            id="one", path="m/a.py", verdict="moved", old=PlaceReport("f", 1, 2), new=None, reason="r", review=("d",)
+        ),
+    ),
+)
+STATE = State(
+    series=DIGEST,
+    target="v2.0",
+    name="2.0",
+    commit=None,
+    added=None,
+    base=None,
+    repository=None,
+    patches=("first",),
+    accept=False,
+    accept_resolutions=True,
+    settled=(Settled(report=REPORT, text=True, left_out={"two": "skipped: so"}, scopes={"one": "g"}),),
+    current="second",
+)
+
+
+@pytest.fixture
+def series(tmp_path: Path) -> Path:
+    (tmp_path / "series").mkdir()
+    return tmp_path / "series"
+
+
+def written(series: Path) -> EditDir:
+    edit_dir = claim(series, None, "2.0")
+    edit_dir.write(
+        STATE,
+        texts={"first": b"diff"},
+        files={"m/a.py": b"text"},
+        pages={"README.md": b"read"},
+        resolutions={"one-0123456789ab": kept()},
+    )
+    return edit_dir
+
+
+def test_what_was_written_is_read_back(series: Path) -> None:
+    written(series)
+    found = find_open(series)
+
+    assert found is not None
+    assert found.folder == series / ".rebase" / "2.0"
+    assert found.state() == STATE
+    assert found.settled_text("first") == b"diff"
+    assert (found.draft("second", "m/a.py"), found.edited("second", "m/a.py")) == (b"text", b"text")
+    assert (found.draft("second", "m/b.py"), found.edited("second", "m/b.py")) == (None, None)
+    assert found.resolutions() == {"one-0123456789ab": kept()}
+
+
+def test_git_is_told_to_ignore_all_of_it(series: Path) -> None:
+    written(series)
+
+    assert contents(series)[".rebase/.gitignore"] == contents(series)[".rebase/2.0/.gitignore"] == b"*\n"
+
+
+def test_there_is_one_at_a_time(series: Path) -> None:
+    claim(series, None, "2.0")
+    with pytest.raises(UsageError, match="there is an unfinished rebase: "):
+        claim(series, None, "3.0")
+
+
+def test_one_that_was_cut_short_before_it_had_a_state_can_be_removed(series: Path) -> None:
+    claim(series, None, "2.0")
+    found = find_open(series)
+    assert found is not None
+    with pytest.raises(UsageError, match="cut short"):
+        found.state()
+    found.remove()
+
+    assert (find_open(series), contents(series)) == (None, {})
+
+
+def test_a_folder_that_is_not_empty_is_not_taken(series: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    for place in (tmp_path, tmp_path / "mine"):
+        with pytest.raises(UsageError, match="is not empty"):
+            claim(series, place, "2.0")
+
+    assert contents(series) == {}
+
+
+def test_a_name_with_a_slash_is_one_folder(series: Path) -> None:
+    assert claim(series, None, "core/2.0").folder == series / ".rebase" / "core-2.0"
+
+
+def test_a_settled_text_that_is_gone_is_an_error_of_ours(series: Path) -> None:
+    edit_dir = written(series)
+    (edit_dir.folder / "settled" / "first.patch").unlink()
+    with pytest.raises(StoreError, match=r"first\.patch"):
+        edit_dir.settled_text("first")
+
+
+def test_the_room_goes_when_nothing_is_in_it(series: Path) -> None:
+    clear_room(series)
+    make_room(series)
+    clear_room(series)
+    assert not (series / ".rebase").exists()
+    written(series)
+    clear_room(series)
+    assert (series / ".rebase" / "2.0").is_dir()
