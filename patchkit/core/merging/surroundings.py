@@ -70,6 +70,13 @@ class Outline:
             if header.name == name.rpartition(".")[2]
         )
 
+    def text(self, name: str) -> bytes | None:
+        """Return the lines of the class or function with this qualified name; None when there is none."""
+        for header in self._headers:
+            if self.scope(header.line, header.line + 1) == name:
+                return b"".join(self._lines[header.line : self.end(header)])
+        return None
+
     def end(self, header: Header) -> int:
         """Return the 0-based line after the last one of a class or function."""
         known = self._ends.get(header)

@@ -101,7 +101,7 @@ def test_a_whole_function_that_stands_twice_word_for_word() -> None:
 class _AsksAlways(Verbatim):
     """As if nothing were settled."""
 
-    readable = names = flow = doubled = options = calls = False  # type: ignore[assignment] # instead of properties
+    readable = names = flow = doubled = options = calls = False
 
 
 @settings(deadline=None)
