@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
@@ -14,9 +15,9 @@ from patchkit.core.lines import split_lines
 from patchkit.core.merging.alignment import edits_of_numbers, numbered
 from patchkit.core.merging.merge import Kind, Region, combine
 from patchkit.core.merging.obsolete import why_obsolete
-from patchkit.core.merging.resolve import Span
+from patchkit.core.merging.resolve import Span, stands_twice
 from patchkit.core.merging.surroundings import Outline
-from patchkit.core.merging.windows import Piece, Sides, moved, structured
+from patchkit.core.merging.windows import Piece, Sides, moved, reordered, structured
 from patchkit.core.scopes import MODULE
 
 CONTEXT = 3
@@ -26,6 +27,9 @@ SIGNATURE = 40
 """Lines that a signature may have, for the question whether the target touched it."""
 
 _BADNESS = {verdict.value: number for number, verdict in enumerate(Verdict)}
+
+
+_HEADER = re.compile(rb"[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w")
 
 
 class Carrying:
@@ -47,13 +51,14 @@ class Carrying:
         """Return the answer."""
         by_lines = self._by_lines()
         pieces = by_lines
-        if self._is_python and _conflicts(pieces):
+        if self._is_python and self._takes_the_targets_place():
+            pieces = self._in_one_order()
+        elif self._is_python and _conflicts(pieces):
             pieces = [self._accounted(piece) for piece in structured(pieces, self._sides, self._theirs)]
         content = _content(pieces)
         alarms = self._alarms(content)
-        if pieces is not by_lines and any(alarm.rule is Rule.SYNTAX for alarm in alarms):
-            # What is no Python has not been brought together.
-            pieces, content, alarms = by_lines, None, ()
+        if pieces is not by_lines and self._is_doubtful(content, alarms):
+            pieces, content, alarms = self._refused_whole(by_lines), None, ()
         parts, spans = _put_together(pieces)
         hunks = self._hunks(spans, content, alarms)
         if content is None:
@@ -61,6 +66,26 @@ class Carrying:
         inside = {alarm for hunk in hunks for alarm in hunk.alarms}
         status = Status.CLEAN if all(alarm.harmless for alarm in alarms) else Status.REVIEW
         return CarryResult(self._path, status, content, hunks, tuple(alarm for alarm in alarms if alarm not in inside))
+
+    def _is_doubtful(self, content: bytes | None, alarms: Sequence[Alarm]) -> bool:
+        """Tell whether a merge of statements came to no Python, or to a statement that stands there twice."""
+        if content is None:
+            return False
+        if any(alarm.rule is Rule.SYNTAX for alarm in alarms):
+            return True
+        *sides, merged = (text.decode("utf-8", "surrogateescape") for text in (*self._texts, content))
+        return stands_twice(sides, merged)
+
+    def _refused_whole(self, by_lines: list[Piece]) -> list[Piece]:
+        """Return the line merge with its conflicts, or one conflict where it has none."""
+        if _conflicts(by_lines):
+            return by_lines
+        return [self._whole("both sides brought the same statement, at places that do not meet")]
+
+    def _whole(self, reason: str) -> Piece:
+        places = (0, len(self._sides.base)), (0, len(self._sides.changed)), (0, len(self._sides.target))
+        span = Span(*places[0], *places[2], Verdict.CONFLICT.value, reason)
+        return Piece(*places, [Conflict(*self._texts)], [span])
 
     def _alarms(self, content: bytes | None) -> tuple[Alarm, ...]:
         if content is None or not self._is_python:
@@ -107,6 +132,33 @@ class Carrying:
         if scope == MODULE or scope == self._of_target.scope(region.target, region.target_end):
             return False
         return self._of_target.has(scope)
+
+    def _takes_the_targets_place(self) -> bool:
+        """Tell whether a change of the target would land in another class or function: the patch moved its own."""
+        gone = (self._sides.base[at] for edit in self._ours for at in range(edit.old, edit.old_end))
+        if not self._theirs or not any(map(_HEADER.match, gone)):
+            return False
+        of_changed = Outline(self._sides.changed)
+        mine = shift = 0
+        for edit in self._theirs:
+            while mine < len(self._ours) and self._ours[mine].old_end <= edit.old:
+                shift = self._ours[mine].new_end - self._ours[mine].old_end
+                mine += 1
+            if mine < len(self._ours) and self._ours[mine].old < edit.old_end:
+                continue
+            scope = self._of_base.scope(edit.old, edit.old_end)
+            if scope not in (MODULE, of_changed.scope(edit.old + shift, edit.old_end + shift)) and of_changed.has(
+                scope
+            ):
+                return True
+        return False
+
+    def _in_one_order(self) -> list[Piece]:
+        """Return the file merged with its definitions in one order; as one conflict where that does not go."""
+        piece = reordered(self._sides)
+        if piece is not None and not piece.conflicts:
+            return [self._accounted(piece)]
+        return [self._whole("the patch moves a definition, and a change of the target would land in another one")]
 
     def _conflict(self, region: Region) -> Conflict:
         return Conflict(
@@ -184,7 +236,8 @@ class Carrying:
         top, bottom = (around[-1].line, self._of_base.end(around[-1])) if around else (0, len(self._sides.base))
         lines = self._sides.base[max(top, first - CONTEXT) : min(bottom, end + CONTEXT)]
         scope = ".".join(header.name for header in around) if around else None
-        reason = why_obsolete(lines, scope, self._of_target, self._sides.target)
+        there = self._sides.target[region.target : region.target_end]
+        reason = why_obsolete(lines, scope, self._of_target, self._sides.target, there)
         return (Verdict.OBSOLETE, reason) if reason else (Verdict.CONFLICT, span.reason)
 
     @cached_property

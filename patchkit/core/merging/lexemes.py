@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 
 class LineKind(Enum):
@@ -185,6 +185,12 @@ def logical_lines(text: str) -> list[LogicalLine]:
 
     Blank lines at the end of the text become a last line of kind TEXT with an empty text.
     """
+    return list(_logical_lines(text))
+
+
+@lru_cache(maxsize=12)
+def _logical_lines(text: str) -> tuple[LogicalLine, ...]:
+    # A window is read again as a part of the whole file, a file to see whether something moved; nobody changes a line.
     lines: list[LogicalLine] = []
     begin = row = depth = 0
     for match in _LANDMARK.finditer(text):
@@ -205,7 +211,7 @@ def logical_lines(text: str) -> list[LogicalLine]:
         row = _emit(lines, text, (begin, len(text), len(text)), row)
     elif begin < len(text):
         lines.append(LogicalLine(LineKind.TEXT, text[begin:], "", row + text.count("\n", begin), ""))
-    return lines
+    return tuple(lines)
 
 
 def homes(lines: Sequence[LogicalLine]) -> list[tuple[int, ...]]:

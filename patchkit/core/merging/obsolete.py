@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+
+from rapidfuzz.distance import LCSseq
 
 from patchkit.core.merging.surroundings import Outline
 from patchkit.core.scopes import MODULE
@@ -11,16 +14,39 @@ TELLING = 8
 """Bytes from which on a line says something about where it comes from; ``else:`` and brackets stand everywhere."""
 
 
-def why_obsolete(lines: Sequence[bytes], scope: str | None, outline: Outline, target: Sequence[bytes]) -> str | None:
+def why_obsolete(
+    lines: Sequence[bytes],
+    scope: str | None,
+    outline: Outline,
+    target: Sequence[bytes],
+    there: Sequence[bytes] = (),
+) -> str | None:
     """Return why a hunk may be dropped, or None when the target still has something of it.
 
     ``lines`` are those that the hunk changes and its context, ``scope`` is the class or function around them if it is
-    known, both of the base; ``outline`` and ``target`` are the target's. That a scope is gone is not enough: it may
-    have got another name.
+    known, both of the base; ``outline`` and ``target`` are the target's, ``there`` are its lines in place of the
+    hunk's. That a scope is gone is not enough: it may have got another name.
     """
     telling = {stripped for line in lines if len(stripped := line.strip()) >= TELLING}
     if not telling or not telling.isdisjoint(line.strip() for line in target):
         return None
+    if _alike(telling, there):
+        return None
     if scope is not None and scope != MODULE and not outline.has(scope):
         return f"the target has no class or function {scope}, and none of the lines around the change: drop the hunk?"
     return "none of the lines that the hunk changes, or that stand around them, is in the target: drop the hunk?"
+
+
+_WORD = re.compile(rb"\w+|[^\w\s]")
+_ALIKE = 0.5
+"""Share of common words from which a line of the target may be what became of one of the hunk's."""
+
+
+def _alike(lines: Iterable[bytes], there: Sequence[bytes]) -> bool:
+    """Tell whether the target may have changed one of the lines rather than taken it away."""
+    theirs = [_WORD.findall(line) for line in there]
+    for line in lines:
+        words = _WORD.findall(line)
+        if any(LCSseq.normalized_similarity(words, other, score_cutoff=_ALIKE) for other in theirs):
+            return True
+    return False

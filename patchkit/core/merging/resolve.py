@@ -43,15 +43,15 @@ class Resolved(NamedTuple):
 
 def resolve(base: str, changed: str, target: str) -> Resolved:
     """Merge three versions of a Python source."""
-    sides = logical_lines(base), logical_lines(changed), logical_lines(target)
-    merged = _Merge(*sides).run()
-    if any(isinstance(part, Clash) for part in merged.parts):
-        return merged
-    if _twice(sides, logical_lines("".join(part for part in merged.parts if isinstance(part, str)))):
-        whole = len(base.split("\n")) - base.endswith("\n"), len(target.split("\n")) - target.endswith("\n")
-        span = Span(0, whole[0], 0, whole[1], "conflict", "a statement would stand twice")
-        return Resolved([Clash(base, changed, target)], [span])
-    return merged
+    return _Merge(logical_lines(base), logical_lines(changed), logical_lines(target)).run()
+
+
+def stands_twice(sides: Sequence[str], merged: str) -> bool:
+    """Tell whether a statement stands in one block of a merged text more often than on any of the three sides.
+
+    Both sides brought it, at places that did not meet: as one that both moved, or that one moved and the other changed.
+    """
+    return _twice([logical_lines(side) for side in sides], logical_lines(merged))
 
 
 _ELSEWHERE = "the lines stand in another class, function or block on the other side"
@@ -294,14 +294,10 @@ def _blocks(lines: Sequence[LogicalLine]) -> list[tuple[str, ...]]:
 
 
 def _twice(sides: Sequence[Sequence[LogicalLine]], merged: Sequence[LogicalLine]) -> bool:
-    """Tell whether a statement stands in one block more often than on any side.
-
-    Both sides brought it, at places that did not meet: as one that both moved, or that one moved and the other changed.
-    """
     counts = Counter(
         (home, line.key)
         for home, line in zip(_blocks(merged), merged, strict=True)
-        if line.kind is LineKind.CODE and says_something(line.key)
+        if line.kind is LineKind.CODE and says_something(line.key) and not line.key.startswith("@")
     )
     doubtful = {place for place, count in counts.items() if count > 1}
     if not doubtful:

@@ -65,7 +65,7 @@ def structured(pieces: Sequence[Piece], sides: Sides, theirs: Sequence[Edit]) ->
         whole = _window(cut, sides)
         if not whole.conflicts:
             return [whole]
-        moved_back = _moved(sides)
+        moved_back = reordered(sides)
         if moved_back is not None and not moved_back.conflicts:
             return [moved_back]
     return result
@@ -110,7 +110,7 @@ def _windows(cut: Sequence[Piece], edges: Sequence[int]) -> list[Range]:
     return ranges
 
 
-def _moved(sides: Sides) -> Piece | None:
+def reordered(sides: Sides) -> Piece | None:
     """Return the whole file merged with its definitions in one order; None when none of them moved."""
     resolved = resolve_moved(*map(_text, sides))
     if resolved is None:
