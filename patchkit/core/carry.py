@@ -28,7 +28,11 @@ def carry_file(
     refused = _refuse(base, changed, target)
     if refused is not None:
         return CarryResult(path, Status.CONFLICT, None, (_whole(base, changed, target, refused),))
-    return Carrying(base, changed, target, path, python=python).result()
+    try:
+        return Carrying(base, changed, target, path, python=python).result()
+    except RecursionError:
+        reason = "the brackets nest too deep"
+        return CarryResult(path, Status.CONFLICT, None, (_whole(base, changed, target, reason),))
 
 
 def _refuse(base: bytes, changed: bytes, target: bytes) -> str | None:

@@ -46,6 +46,8 @@ class Carrying:
         self._path = path
         self._python = python
         self._is_python = path.endswith((".py", ".pyi"))
+        # Lines of two kinds of endings are no versions of each other to a merge of statements.
+        self._is_structured = self._is_python and len({b"\r\n" in text for text in self._texts}) == 1
 
     def result(self) -> CarryResult:
         """Return the answer."""
@@ -53,7 +55,7 @@ class Carrying:
         pieces = by_lines
         if self._is_python and self._takes_the_targets_place():
             pieces = self._in_one_order()
-        elif self._is_python and _conflicts(pieces):
+        elif self._is_structured and _conflicts(pieces):
             pieces = [self._accounted(piece) for piece in structured(pieces, self._sides, self._theirs)]
         content = _content(pieces)
         alarms = self._alarms(content)
@@ -144,7 +146,7 @@ class Carrying:
             while mine < len(self._ours) and self._ours[mine].old_end <= edit.old:
                 shift = self._ours[mine].new_end - self._ours[mine].old_end
                 mine += 1
-            if mine < len(self._ours) and self._ours[mine].old < edit.old_end:
+            if any(region.base <= edit.old and edit.old_end <= region.base_end for region in self._regions):
                 continue
             scope = self._of_base.scope(edit.old, edit.old_end)
             if scope not in (MODULE, of_changed.scope(edit.old + shift, edit.old_end + shift)) and of_changed.has(

@@ -8,6 +8,8 @@ from typing import Protocol, runtime_checkable
 import msgspec
 
 from patchkit.core.blobs import blob_id
+from patchkit.core.rebasing.markers import left_marks
+from patchkit.errors import UsageError
 from patchkit.trees.interface import SourceTree
 
 
@@ -88,8 +90,16 @@ def compare(
                 found.append(Changed(path, expected[path], now))
         elif not any(upstream.has(path, now) for upstream in upstreams):
             found.append(Changed(path, next((one.read(path) for one in upstreams if path in one.paths), None), now))
+    for changed in found:
+        _refuse_marks(changed)
     notes = tuple(f"{why}: {_listed(paths)}" for why, paths in left_out.items())
     return Compared(tuple(found), notes)
+
+
+def _refuse_marks(changed: Changed) -> None:
+    marks = left_marks(changed.found or b"", [changed.expected or b""])
+    if marks:
+        raise UsageError(f"{changed.path}:{marks[0]}: a conflict is marked here", hint="solve it, then capture")
 
 
 def _folders(paths: Iterable[str]) -> set[str]:

@@ -8,7 +8,8 @@ import msgspec
 from msgspec.structs import replace
 
 from patchkit.core.carry import Conflict
-from patchkit.core.gating.gates import alarms
+from patchkit.core.gating.gates import Alarm, Rule, alarms
+from patchkit.core.gating.parsing import parses
 from patchkit.core.lines import split_lines
 from patchkit.core.merging.alignment import edits, partners
 from patchkit.core.merging.surroundings import Outline
@@ -171,7 +172,11 @@ class _Reading:
         if not file.path.endswith((".py", ".pyi")) or after is None:
             return []
         if texts.base is None or texts.changed is None or texts.before is None:
-            return []
+            if parses(after):
+                return []
+            # A new file has no other text to be compared with.
+            syntax = Alarm(Rule.SYNTAX, 1, "", "the new file is no Python")
+            return [located(file.path, alarm_report(syntax))]
         found = alarms(texts.base, texts.changed, texts.before, after, python=oldest_python(self._target))
         return [located(file.path, alarm_report(alarm)) for alarm in found]
 

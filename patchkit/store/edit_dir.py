@@ -162,11 +162,18 @@ class EditDir:
         try:
             # Without the first one there is no unfinished rebase any more, whatever is left of the rest.
             (room / OPEN).unlink(missing_ok=True)
-            if self.folder.is_dir():
+            if self.folder.is_dir() and self._is_ours():
                 shutil.rmtree(self.folder)
         except OSError as error:
             raise WriteFailedError(f"cannot remove {error.filename}: {error.strerror or error}") from error
         clear_room(self._series)
+
+    def _is_ours(self) -> bool:
+        """Tell whether the folder is this rebase's: open.yaml may come of a copied series, or name any folder."""
+        place = self.folder.resolve()
+        if place.parent.name == ROOM:
+            return place.parent == (self._series / ROOM).resolve()
+        return (self.folder / STATE).is_file()
 
 
 def clear_room(series: Path) -> None:

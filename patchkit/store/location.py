@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from patchkit.errors import UsageError
+
 VERSIONS = "upstream_versions.yaml"
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -18,6 +20,14 @@ def edited_patches() -> Path:
     """Return the series that somebody who edits one means: that of the current directory if it has one."""
     here = Path("patches") / "megatron"
     return here if here.is_dir() else default_patches()
+
+
+def own_patches() -> Path:
+    """Return the series of the current directory. Raises UsageError when there is none."""
+    here = Path("patches") / "megatron"
+    if not here.is_dir():
+        raise UsageError("which series? there is no patches/megatron here", hint="name its folder with --patches DIR")
+    return here
 
 
 def versions_file(patches: Path) -> Path:

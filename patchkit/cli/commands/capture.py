@@ -13,7 +13,7 @@ from patchkit.cli.options import FOLDER, format_option, open_tree
 from patchkit.cli.output import StderrReporter, print_json, print_problem
 from patchkit.operations.capture import capture
 from patchkit.operations.capture_report import Captured
-from patchkit.store.location import edited_patches
+from patchkit.store.location import own_patches
 
 
 @click.command("capture")
@@ -45,7 +45,7 @@ def command(
     """Refresh the series from a tree that was edited by hand after `patchkit apply`."""
     result = capture(
         open_tree(folder, installed=False),
-        patches or edited_patches(),
+        patches or own_patches(),
         megatron,
         today=datetime.now(tz=timezone.utc).strftime("%Y-%m-%d"),
         patch=name,

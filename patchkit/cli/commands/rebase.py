@@ -17,7 +17,7 @@ from patchkit.operations.rebase import abort, rebase, resume
 from patchkit.operations.rebase_hand import Signed
 from patchkit.operations.rebase_run import Surroundings
 from patchkit.operations.rebase_session import Request
-from patchkit.store.location import edited_patches
+from patchkit.store.location import own_patches
 
 _COLOURS = {
     "clean": "green",
@@ -80,7 +80,7 @@ def command(
     Every hunk gets a verdict. What asks for no review is written; else an edit directory is left, and nothing is
     written before --continue.
     """
-    folder = patches or edited_patches()
+    folder = patches or own_patches()
     around = Surroundings(
         today=datetime.now(tz=timezone.utc).strftime("%Y-%m-%d"),
         dry_run=dry_run,

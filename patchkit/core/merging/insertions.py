@@ -149,6 +149,9 @@ def both(
         return None
     if any(_apart(one, two) for one in fresh for two in other):
         return None
+    if {_is_bare_field(member) for member in (*fresh, *other)} == {True, False}:
+        # A dataclass takes no field without default behind one that has one.
+        return None
     if ours[0].indent != theirs[0].indent:
         first = ours[0].indent > theirs[0].indent
     else:
@@ -164,6 +167,15 @@ def _apart(one: Member, two: Member) -> bool:
     if one.is_branch and two.is_branch:
         return True
     return (one.leaves and not two.is_declaration) or (two.leaves and not one.is_declaration)
+
+
+_FIELD = re.compile(r"\s*\w+\s*:[^=]+$")
+
+
+def _is_bare_field(member: Member) -> bool:
+    """Tell whether a member declares a field without a default."""
+    head = member.head
+    return head is not None and not head.opens and _FIELD.match(head.text) is not None
 
 
 def _alike(one: Member, two: Member) -> bool:

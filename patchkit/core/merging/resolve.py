@@ -252,7 +252,9 @@ class _Merge:
         self, edit: Edit, other: Edit, mine: list[LogicalLine], yours: list[LogicalLine]
     ) -> list[str] | None:
         their_shift = shift(other, self.theirs, self.ours, first=mine[-1].opens)
-        our_shift = shift(edit, self.ours, self.theirs)
+        # What the target puts around the lines that follow is not around what the patch inserts before them.
+        wraps = yours[-1].opens and not mine[-1].opens
+        our_shift = shift(edit, self.ours, self.theirs, first=wraps)
         if their_shift is None or not self.ours.fits(other, self.theirs.lines):
             return None
         theirs = [_deeper(line, their_shift) for line in yours]
@@ -275,7 +277,7 @@ class _Merge:
             return None
         fresh, first = together
         ours = [_deeper(line, our_shift) for line in fresh]
-        return ours + theirs if first else theirs + ours
+        return ours + theirs if first or wraps else theirs + ours
 
 
 def _blocks(lines: Sequence[LogicalLine]) -> list[tuple[str, ...]]:

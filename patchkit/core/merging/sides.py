@@ -166,7 +166,9 @@ class Version:
         return edit.old == edit.old_end and within(keys, beside)
 
 
-def shift(edit: Edit, side: Version, other: Version, *, first: bool = False) -> int | None:
+def shift(  # noqa: PLR0911 - one return a rule
+    edit: Edit, side: Version, other: Version, *, first: bool = False
+) -> int | None:
     """Return by how many columns the lines that ``side`` brings are indented more in the result; None: not clear.
 
     The lines around them tell: what ``other`` puts around those moves the new lines too, what ``side`` itself puts
@@ -194,6 +196,9 @@ def shift(edit: Edit, side: Version, other: Version, *, first: bool = False) -> 
         own = side.partner(spot).indent if side.to_new[spot] >= 0 else base[spot].indent
         deeper = depth(spot, side, other) if side.to_new[spot] >= 0 else other.partner(spot).indent - base[spot].indent
         found.append((own == lines[0].indent, deeper - (own - base[spot].indent)))
+    if len(found) == 1 and found[0][1] and edit.old == edit.old_end:
+        # One side put something around the line on this side of the place; whether around the place too, nobody said.
+        return None
     if len({columns for _, columns in found}) == 1:
         return found[0][1]
     level = {columns for same, columns in found if same}

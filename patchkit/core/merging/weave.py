@@ -25,12 +25,22 @@ def weave(base: LogicalLine, changed: LogicalLine, target: LogicalLine) -> str |
     old, ours, theirs = sides
     if old is None or ours is None or theirs is None:
         return None
+    if base.is_import and _other_module(old, ours, theirs):
+        return None
     old, ours, theirs = _same_parentheses(old, ours, theirs)
     woven = _items(old, ours, theirs)
     if woven is None:
         return None
     head = target.text[: len(target.text) - len(target.text.lstrip())]
     return head + "".join(lexeme.space + lexeme.text for lexeme in woven).lstrip()
+
+
+def _other_module(old: Sequence[Item], ours: Sequence[Item], theirs: Sequence[Item]) -> bool:
+    """Tell whether one side imports from another module while the other side changes the import."""
+    modules = [[item.key for item in side if isinstance(item, Lexeme)] for side in (old, ours, theirs)]
+    if modules[0] == modules[1] == modules[2]:
+        return False
+    return not (_same_text(old, ours) or _same_text(old, theirs) or _same_text(ours, theirs))
 
 
 def _prose(base: LogicalLine, changed: LogicalLine, target: LogicalLine) -> str | None:
@@ -63,11 +73,15 @@ def _items(old: Sequence[Item], ours: Sequence[Item], theirs: Sequence[Item]) ->
     return None if woven is None else list(flat(woven))
 
 
-def _words(old: Sequence[Item], ours: Sequence[Item], theirs: Sequence[Item], *keys: list[str]) -> list[Item] | None:
+def _words(  # noqa: PLR0911 - one return a rule
+    old: Sequence[Item], ours: Sequence[Item], theirs: Sequence[Item], *keys: list[str]
+) -> list[Item] | None:
     """Merge words and groups; a group is one word here, and merged on its own where all three sides have it."""
     old_keys, our_keys, their_keys = keys
     mine, yours = edits(old_keys, our_keys), edits(old_keys, their_keys)
     to_ours, to_old = partners(mine, len(old)), partners([_flipped(edit) for edit in yours], len(theirs))
+    if _bind_each_other(old, ours, theirs, mine, yours):
+        return None
     to_theirs = partners(yours, len(old))
     for spot, item in enumerate(old):
         # A list that the target took out is one word here: what the patch changed in it would be lost unseen.
@@ -106,6 +120,66 @@ def _words(old: Sequence[Item], ours: Sequence[Item], theirs: Sequence[Item], *k
     if not keep(at, len(theirs)):
         return None
     return None if _doubled(found, (old, ours, theirs)) else found
+
+
+_PARTING = frozenset(("=", ":=", "->", ":", "return", "+=", "-=", "*=", "/=", "|=", "&="))
+"""Words between which an expression is on its own."""
+_BINDING = frozenset(
+    "+ - * / // % @ ** & | ^ ~ << >> < > <= >= == != . , and or not in is if else lambda await for yield from".split()  # noqa: SIM905 - as a list it fills a page
+)
+"""Words that decide how far an expression reaches."""
+
+
+def _bind_each_other(
+    old: Sequence[Item], ours: Sequence[Item], theirs: Sequence[Item], mine: Sequence[Edit], yours: Sequence[Edit]
+) -> bool:
+    """Tell whether both sides change one expression and an operator is among it: the other's words might be bound anew.
+
+    ``scale * a`` and ``a + b`` made of ``a`` do not make ``scale * a + b``.
+    """
+    parts: list[int] = []
+    for item in old:
+        parts.append((parts[-1] if parts else 0) + (isinstance(item, Lexeme) and item.key in _PARTING))
+    parts.append(parts[-1] if parts else 0)
+
+    def reach(edit: Edit) -> tuple[int, int]:
+        first = parts[max(0, edit.old - 1)]
+        return first, max(first, parts[max(edit.old, edit.old_end - 1)] if edit.old_end > edit.old else first)
+
+    def binds(edit: Edit, new: Sequence[Item]) -> bool:
+        words = (*old[edit.old : edit.old_end], *new[edit.new : edit.new_end])
+        return any(isinstance(item, Lexeme) and item.key in _BINDING for item in words)
+
+    for one in mine:
+        for two in yours:
+            same = (one.old, one.old_end) == (two.old, two.old_end)
+            if same and _same_text(ours[one.new : one.new_end], theirs[two.new : two.new_end]):
+                continue
+            if _both_join(one, ours, two, theirs, old):
+                continue
+            (first, last), (other_first, other_last) = reach(one), reach(two)
+            if first <= other_last and other_first <= last and (binds(one, ours) or binds(two, theirs)):
+                return True
+    return False
+
+
+def _both_join(one: Edit, ours: Sequence[Item], two: Edit, theirs: Sequence[Item], old: Sequence[Item]) -> bool:
+    """Tell whether both sides add conditions to a row of them, all joined by ``and`` or all by ``or``."""
+    if one.old != one.old_end or two.old != two.old_end:
+        return False
+    added = [
+        [item.key for item in side[edit.new : edit.new_end] if isinstance(item, Lexeme)]
+        for edit, side in ((one, ours), (two, theirs))
+    ]
+    for joint, others in (("and", _LOOSER | {"or"}), ("or", _LOOSER)):
+        if all(words and joint in (words[0], words[-1]) for words in added):
+            words = {item.key for side in (old[1:], ours[1:], theirs[1:]) for item in side if isinstance(item, Lexeme)}
+            return not words & others
+    return False
+
+
+_LOOSER = frozenset(("if", "else", "lambda", ",", "for", "yield"))
+"""Words that bind less than ``or``."""
 
 
 def _doubled(found: Sequence[Item], sides: Sequence[Sequence[Item]]) -> bool:

@@ -91,7 +91,7 @@ class Lineage:
         """Return the runs from ``before`` to ``after``, a carried text, each with the hunk it comes from.
 
         In this order: what was ``traced`` by whoever carried it; the lines of the base that stand at the same place; a
-        hunk that adds the same lines (half of them at least), wherever it stands.
+        hunk that adds the same lines (half of them at least), wherever it stands; a hunk at most three lines away.
         """
         to_base = edits(self._base, split_lines(before))
         lines = split_lines(after)
@@ -101,7 +101,7 @@ class Lineage:
             places = [trace.base for trace in traced if _overlap(trace.carried, run.new)]
             places = places or [(mapped(to_base, run.old[0]), _mapped_end(to_base, run.old))]
             ids = tuple(dict.fromkeys(name for place in places for name in self._touched(place, run, lines)))
-            labelled = msgspec.structs.replace(run, ids=ids or self._alike(run, lines))
+            labelled = msgspec.structs.replace(run, ids=ids or self._alike(run, lines) or self._beside(places))
             found.append(self._as_written(labelled, lines, free))
             free = run.new[1]
         return tuple(found)
@@ -136,6 +136,12 @@ class Lineage:
     def _alike(self, run: Run, lines: Sequence[bytes]) -> tuple[str, ...]:
         best = max(self._runs, key=lambda known: self._likeness(known, run, lines), default=None)
         return best.ids if best and self._likeness(best, run, lines) >= 0.5 else ()
+
+    def _beside(self, places: Sequence[Lines]) -> tuple[str, ...]:
+        """Return the nearest hunk, if it would have the place in its context: what is around is part of solving it."""
+        gaps = [(_gap(known.old, place), number) for place in places for number, known in enumerate(self._runs)]
+        gap, number = min(gaps, default=(CONTEXT + 1, 0))
+        return self._runs[number].ids if gap <= CONTEXT else ()
 
     def _likeness(self, known: Run, run: Run, lines: Sequence[bytes]) -> float:
         mine, other = _words(self._changed[slice(*known.new)]), _words(lines[slice(*run.new)])

@@ -80,7 +80,16 @@ def one(text: str) -> LogicalLine:
         # Imported names, with brackets or without.
         ("from a import b", "from a import b, c", "from a import b, d", "from a import b, d, c"),
         ("from a import b", "from a import b, c", "from a import (\n    b,\n)", "from a import (\n    b,\n    c,\n)"),
-        ("from a import b", "from z import b", "from a import b, c", "from z import b, c"),
+        # A name that was never in the other module.
+        ("from a import b", "from z import b", "from a import b, c", None),
+        # An operator of one side would bind the words of the other anew.
+        ("loss = a", "loss = scale * a", "loss = a + aux", None),
+        ("total = l.mean()", "total = s * l.mean()", "total = l.mean() + aux", None),
+        ("return a", "return not a", "return a and b", None),
+        ("return a", "return a * 2", "return b - a", None),
+        ("x = a + b", "x = a + b * 2", "x = a - b", None),
+        ("x = a", "x = lambda: a", "x = a, b", None),
+        ("assert a and b", "assert a and b and c", "assert d or a and b", None),
         # A line whose brackets do not match is not looked into.
         ("f(a", "f(a, b=1", "f(a, c=2", None),
         # Comments, word by word.
