@@ -6,6 +6,7 @@ import pytest
 from trees.repositories import git, record
 from trees.snapshots import lay
 
+from patchkit.errors import UsageError
 from patchkit.operations.capture_tree import Changed, Compared, compare
 from patchkit.trees.git import GitTree
 from patchkit.trees.interface import SourceTree
@@ -97,4 +98,14 @@ def test_long_lists_are_cut(count: int) -> None:
 
     assert compared(files).notes == (
         f"new, and left out since they are no Python: m/0.txt, m/1.txt, m/2.txt, m/3.txt, m/4.txt{more}",
+    )
+
+
+def test_a_file_with_a_marked_conflict_is_refused_unless_upstream_has_such_lines() -> None:
+    marked = b"a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> other\n"
+    with pytest.raises(UsageError, match=r"^m/a\.py:2: a conflict is marked here$"):
+        compared({"m/a.py": marked}, {"m/a.py": b"a\nb\n"})
+
+    assert compared({**UPSTREAM, "m/a.py": b"a\n=======\n"}, {"m/a.py": b"=======\n"}).files == (
+        Changed("m/a.py", b"=======\n", b"a\n=======\n"),
     )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,32 @@ def test_the_room_goes_when_nothing_is_in_it(series: Path) -> None:
     written(series)
     clear_room(series)
     assert (series / ".rebase" / "2.0").is_dir()
+
+
+def test_a_copied_series_does_not_remove_what_the_first_one_left_for_a_person(series: Path, tmp_path: Path) -> None:
+    left = written(series)
+    copy = tmp_path / "copy"
+    shutil.copytree(series, copy)
+    before = contents(left.folder)
+
+    found = find_open(copy)
+    assert found is not None
+    found.remove()
+
+    assert find_open(copy) is None
+    assert before
+    assert before == contents(left.folder)
+
+
+def test_a_folder_without_a_state_is_not_removed(series: Path, tmp_path: Path) -> None:
+    written(series)
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "work").write_text("mine")
+    (series / ".rebase" / "open.yaml").write_text(f"edit-dir: {precious}\n")
+
+    found = find_open(series)
+    assert found is not None
+    found.remove()
+
+    assert (precious / "work").read_text() == "mine"

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 import patchkit
+from patchkit.errors import UsageError
 from patchkit.store import location
-from patchkit.store.location import default_patches, versions_file
+from patchkit.store.location import default_patches, own_patches, versions_file
 
 TOP = Path(patchkit.__file__).resolve().parent.parent
 
@@ -44,3 +45,12 @@ def test_a_series_brings_its_own_versions_or_takes_the_built_in_ones(
 
     built_in = TOP / "upstream_versions.yaml"
     assert (tmp_path / expected if expected else built_in) == versions_file(tmp_path / "patches" / "m")
+
+
+def test_a_series_of_ones_own_is_that_of_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"^which series\? there is no patches/megatron here$"):
+        own_patches()
+
+    (tmp_path / "patches" / "megatron").mkdir(parents=True)
+    assert own_patches() == Path("patches/megatron")
