@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from patchkit.core.merging.lexemes import Lexeme
+from patchkit.core.merging.lexemes import NO_CALLEES, Lexeme
 
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 
@@ -66,7 +66,7 @@ class Group:
     def follows(self) -> bool:
         """Whether it stands right behind something that it belongs to: a call, parameters, a subscript."""
         last = self.before[-1:]
-        return (last.isalnum() or last in ("_", ")", "]")) and self.before not in _NO_CALL
+        return (last.isalnum() or last in ("_", ")", "]")) and self.before not in _NO_CALLEES
 
     @property
     def exploded(self) -> bool:
@@ -74,26 +74,8 @@ class Group:
         return len(self.entries) > 0 and all("\n" in entry.lead for entry in self.entries)
 
 
-_NO_CALL = frozenset(
-    (
-        "and",
-        "assert",
-        "await",
-        "elif",
-        "else",
-        "for",
-        "if",
-        "import",
-        "in",
-        "is",
-        "lambda",
-        "not",
-        "or",
-        "return",
-        "while",
-        "yield",
-    )
-)
+# The names of an import are no arguments.
+_NO_CALLEES = NO_CALLEES | {"import"}
 
 Item = Lexeme | Group
 

@@ -129,26 +129,10 @@ _LEXEME = re.compile(
     r"|(?P<word>\w+(?:\.\d+)?)|(?P<op>\*\*=?|//=?|>>=?|<<=?|->|:=|[-+*/%@&|^=!<>]=|\.\.\.|\S))",
     re.DOTALL,
 )
-_CLOSERS = {")": "(", "]": "[", "}": "{"}
-_NO_CALL = frozenset(
-    (
-        "and",
-        "assert",
-        "await",
-        "elif",
-        "else",
-        "for",
-        "if",
-        "in",
-        "is",
-        "lambda",
-        "not",
-        "or",
-        "return",
-        "while",
-        "yield",
-    )
+NO_CALLEES = frozenset(
+    "and assert await elif else for if in is lambda not or return while yield".split()  # noqa: SIM905 - as a list it fills a page
 )
+"""Words before a bracket that is no call, parameter list or subscript of theirs."""
 
 
 def _telling(lexemes: Sequence[Lexeme]) -> list[Lexeme]:
@@ -162,9 +146,9 @@ def _telling(lexemes: Sequence[Lexeme]) -> list[Lexeme]:
     for number, lexeme in enumerate(lexemes):
         if lexeme.text in ("(", "[", "{"):
             before = lexemes[number - 1].text if number else ""
-            follows = bool(before) and (before[-1].isalnum() or before[-1] in "_)]\"'") and before not in _NO_CALL
+            follows = bool(before) and (before[-1].isalnum() or before[-1] in "_)]\"'") and before not in NO_CALLEES
             around.append([follows if lexeme.text == "[" else lexeme.text == "(" and not follows, 0])
-        elif lexeme.text in _CLOSERS and around:
+        elif lexeme.text in (")", "]", "}") and around:
             says, commas = around.pop()
             if kept[-1].text == "," and not (says and commas == 1):
                 kept.pop()
