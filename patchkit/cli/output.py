@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import click
 import msgspec
 
 from patchkit import __version__
+from patchkit.cli.exit_codes import ExitCode
 from patchkit.core.report import REPORT_SCHEMA, Problem
 from patchkit.errors import PatchkitError
 
@@ -49,6 +52,29 @@ def print_json_error(message: str, hint: str | None, command: str) -> None:
             "problems": [{"message": message, "hint": hint}],
         }
     )
+
+
+class Answer(Protocol):
+    """What the commands answer that work on a series."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it was done, or so already."""
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """Why it was not."""
+
+
+def print_answer(answer: Answer, lines: Iterator[str], style: str) -> int:
+    """Print an answer as JSON or as ``lines`` with its problems, and return the exit code."""
+    if style == "json":
+        print_json(answer)
+    else:
+        click.echo("\n".join(lines))
+        for problem in answer.problems:
+            print_problem(problem)
+    return int(ExitCode.DONE if answer.ok else ExitCode.NO)
 
 
 class StderrReporter:

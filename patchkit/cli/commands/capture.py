@@ -8,9 +8,8 @@ from pathlib import Path
 
 import click
 
-from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, format_option, open_tree
-from patchkit.cli.output import StderrReporter, print_json, print_problem
+from patchkit.cli.output import StderrReporter, print_answer
 from patchkit.operations.capture import capture
 from patchkit.operations.capture_report import Captured
 from patchkit.store.location import own_patches
@@ -56,13 +55,7 @@ def command(
         dry_run=dry_run,
         reporter=StderrReporter(verbose=style == "text"),
     )
-    if style == "json":
-        print_json(result)
-    else:
-        click.echo("\n".join(_lines(result)))
-        for problem in result.problems:
-            print_problem(problem)
-    return int(ExitCode.DONE if result.ok else ExitCode.NO)
+    return print_answer(result, _lines(result), style)
 
 
 def _lines(result: Captured) -> Iterator[str]:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import click
 
-from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, PATH, format_option
-from patchkit.cli.output import StderrReporter, print_json, print_problem
+from patchkit.cli.output import StderrReporter, print_answer
 from patchkit.core.foreign.diffs import Repair
 from patchkit.errors import UsageError
 from patchkit.operations.import_patch import import_patches
@@ -55,13 +54,7 @@ def command(
         dry_run=dry_run,
         reporter=StderrReporter(verbose=style == "text"),
     )
-    if style == "json":
-        print_json(result)
-    else:
-        click.echo("\n".join(_lines(result, files)))
-        for problem in result.problems:
-            print_problem(problem)
-    return int(ExitCode.DONE if result.ok else ExitCode.NO)
+    return print_answer(result, _lines(result, files), style)
 
 
 def _lines(result: Imported, files: Sequence[Path]) -> Iterator[str]:

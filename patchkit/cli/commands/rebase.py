@@ -8,9 +8,8 @@ from pathlib import Path
 
 import click
 
-from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, format_option
-from patchkit.cli.output import StderrReporter, print_json, print_problem
+from patchkit.cli.output import StderrReporter, print_answer
 from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase, PlaceReport, Rebased, drift_details
 from patchkit.errors import UsageError
 from patchkit.operations.rebase import abort, rebase, resume
@@ -114,13 +113,7 @@ def command(
 
         signed = Signed(author or identity(folder), reason)
         result = resume(folder, around, signed=signed, skip=skip, accept=accept, accept_resolutions=accept_resolutions)
-    if style == "json":
-        print_json(result)
-    else:
-        click.echo("\n".join(_lines(result)))
-        for problem in result.problems:
-            print_problem(problem)
-    return int(ExitCode.DONE if result.ok else ExitCode.NO)
+    return print_answer(result, _lines(result), style)
 
 
 def _lines(result: Rebased) -> Iterator[str]:
