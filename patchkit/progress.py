@@ -14,6 +14,9 @@ class Reporter(Protocol):
     def note(self, message: str) -> None:
         """Something the user should know although it is no result."""
 
+    def count(self, done: int, total: int, message: str) -> None:
+        """``done`` of ``total`` equal parts are done; ``message`` names the work."""
+
 
 class SilentReporter:
     """The default reporter: says nothing."""
@@ -23,6 +26,9 @@ class SilentReporter:
 
     def note(self, message: str) -> None:
         """Ignore the note."""
+
+    def count(self, done: int, total: int, message: str) -> None:
+        """Ignore the count."""
 
 
 silent = SilentReporter()

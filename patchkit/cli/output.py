@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import click
 import msgspec
@@ -13,6 +13,9 @@ from patchkit import __version__
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.core.report import REPORT_SCHEMA, Problem
 from patchkit.errors import PatchkitError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 
 def print_json(value: object) -> None:
@@ -82,6 +85,7 @@ class StderrReporter:
 
     def __init__(self, *, verbose: bool) -> None:
         self._verbose = verbose
+        self._bar: tuple[Progress, TaskID] | None = None
 
     def step(self, message: str) -> None:
         """Print the step when there is somebody to read it."""
@@ -91,3 +95,20 @@ class StderrReporter:
     def note(self, message: str) -> None:
         """Print the note."""
         click.echo(f"{click.style('note:', fg='yellow')} {message}", err=True)
+
+    def count(self, done: int, total: int, message: str) -> None:
+        """Draw a bar on a terminal; elsewhere it would fill the log."""
+        if not sys.stderr.isatty():
+            return
+        from rich.console import Console  # noqa: PLC0415 - rich takes 60 ms
+        from rich.progress import Progress  # noqa: PLC0415 - as above
+
+        if self._bar is None:
+            bar = Progress(console=Console(stderr=True), transient=True)
+            self._bar = bar, bar.add_task(message, total=total)
+            bar.start()
+        drawn, task = self._bar
+        drawn.update(task, completed=done, description=message)
+        if done >= total:
+            drawn.stop()
+            self._bar = None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from patchkit.core.upstream import Target, VersionsDocument, find_target, in_range, targets
-from patchkit.errors import RevisionNotFoundError, StoreError, UsageError
+from patchkit.errors import RevisionNotFoundError, StoreError, TreeError, UsageError
 from patchkit.operations.coverage import refuse_bad_ranges
 from patchkit.operations.locked import Sources
 from patchkit.progress import Reporter, silent
@@ -93,6 +94,38 @@ def fetch_release(
         exact_platform=exact_platform,
         reporter=reporter,
     )
+
+
+def fetch_releases(
+    versions: VersionsDocument, wanted: Sequence[Target], *, cache: Path, reporter: Reporter = silent
+) -> dict[str, TreeError]:
+    """Bring the wheels of the releases among ``wanted`` into the cache, several at a time.
+
+    Returns what went wrong, by target name: one release that is out of reach says nothing about the others.
+    """
+    missing = [
+        target for target in wanted if target.release is not None and cached_release(target, cache=cache) is None
+    ]
+    if not missing:
+        return {}
+    from concurrent.futures import ThreadPoolExecutor, as_completed  # noqa: PLC0415 - only a cold cache needs it
+
+    failed: dict[str, TreeError] = {}
+    what = f"fetching {len(missing)} releases"
+    reporter.count(0, len(missing), what)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        tasks = {pool.submit(fetch_release, versions, target, cache=cache): target for target in missing}
+        for number, task in enumerate(as_completed(tasks), start=1):
+            try:
+                task.result()
+            except TreeError as error:
+                failed[tasks[task].name] = error
+            reporter.count(number, len(missing), what)
+    return failed
+
+
+_AT_ONCE = 6
+"""Downloads that run at the same time; more of them only wait for each other."""
 
 
 def cached_release(target: Target, *, cache: Path | None = None) -> Path | None:

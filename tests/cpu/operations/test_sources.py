@@ -6,10 +6,14 @@ import pytest
 from msgspec.structs import replace
 from trees.repositories import git
 
-from patchkit.errors import RevisionNotFoundError, StoreError, TreeError, UsageError
+from patchkit.core.upstream import Target
+from patchkit.errors import IndexUnavailableError, RevisionNotFoundError, StoreError, TreeError, UsageError
+from patchkit.operations import sources
 from patchkit.operations.locked import Sources
 from patchkit.operations.sources import Workspace, cached_release, fetch_release, find_revision, load_workspace
 from patchkit.operations.supported import Supported, supported
+from patchkit.progress import SilentReporter
+from patchkit.store.cache import default_cache
 
 from . import made_up
 
@@ -94,6 +98,39 @@ def test_a_release_in_the_cache_is_taken_from_there() -> None:
     assert (wheel.name, wheel.read_bytes()) == (name, content)
     assert cached_release(workspace.named("1.0")) == wheel
     assert cached_release(workspace.named("main")) is None
+
+
+def test_one_release_that_cannot_be_fetched_does_not_stop_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = made_up.workspace()
+    out_of_reach = IndexUnavailableError("no answer")
+    asked: list[str] = []
+
+    def fetch(_versions: object, target: Target, **_: object) -> Path:
+        asked.append(target.name)
+        if target.name == "1.1":
+            raise out_of_reach
+        return tmp_path
+
+    monkeypatch.setattr(sources, "fetch_release", fetch)
+    counts: list[tuple[int, int, str]] = []
+
+    class Counting(SilentReporter):
+        def count(self, done: int, total: int, message: str) -> None:
+            counts.append((done, total, message))
+
+    failed = sources.fetch_releases(workspace.versions, workspace.targets, cache=tmp_path, reporter=Counting())
+
+    assert failed == {"1.1": out_of_reach}
+    assert sorted(asked) == ["1.0", "1.1", "2.0"]  # main is no release
+    assert counts == [(done, 3, "fetching 3 releases") for done in range(4)]
+
+
+def test_what_is_in_the_cache_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = made_up.workspace()
+    monkeypatch.delattr(sources, "fetch_release")
+    assert sources.fetch_releases(workspace.versions, workspace.targets, cache=default_cache()) == {}
 
 
 def test_a_branch_is_not_on_the_package_index() -> None:

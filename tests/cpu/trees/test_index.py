@@ -33,6 +33,9 @@ class Told:
     def note(self, message: str) -> None:
         self.lines.append(f"note: {message}")
 
+    def count(self, done: int, total: int, message: str) -> None:
+        self.lines.append(f"count: {done} of {total}: {message}")
+
 
 @pytest.fixture
 def links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
