@@ -54,12 +54,15 @@ class Session:
         request: Request,
         resolutions: Mapping[str, Resolution],
         lock: LockDocument | None,
+        *,
+        at: tuple[Target, SourceTree] | None = None,
     ) -> None:
         self.series = series
         self.upstream = upstream
         self.target: Target
         self.tree: SourceTree
-        self.target, self.tree = upstream.target(request.onto)
+        # ``at`` is a target that goes by a known name and is somewhere else: a branch that has moved on.
+        self.target, self.tree = at or upstream.target(request.onto)
         self.request = request
         self.resolutions = dict(resolutions)
         self.lock = lock

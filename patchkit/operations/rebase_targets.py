@@ -28,11 +28,12 @@ class Upstream:
         repository: Path | None,
         *,
         cache: Path | None = None,
+        offline: bool = False,
         reporter: Reporter = silent,
     ) -> None:
         self._targets = targets(versions.megatron)
         self._repository = repository
-        self._open = source_opener(versions, repository, cache=cache, reporter=reporter)
+        self._open = source_opener(versions, repository, cache=cache, offline=offline, reporter=reporter)
         self._trees: dict[str, SourceTree | None] = {}
         self._layers: dict[tuple[str, str | None, str], Layer | None] = {}
         self.added: PinnedCommit | None = None

@@ -1,0 +1,163 @@
+"""A target that the series was not made for: every patch is carried to it, as rebase would, and nothing is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from patchkit.core.carry import Verdict
+from patchkit.core.model import Hunk
+from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase
+from patchkit.core.report import CheckReport
+from patchkit.core.upstream_report import ConflictReport, HunkAnswer, PatchAnswer, State
+from patchkit.errors import PatchkitError, StoreError, UsageError
+from patchkit.operations.checks import run_checks
+from patchkit.operations.rebase_carry import CarriedPatch
+from patchkit.operations.rebase_history import with_history
+from patchkit.operations.rebase_judge import consider
+from patchkit.operations.rebase_moves import with_moves
+from patchkit.operations.rebase_session import Considered, Session
+from patchkit.operations.upstream_answers import groups, hunk_state, hunk_text, with_states
+from patchkit.store.series import SeriesPatch
+
+_VERDICTS: dict[str, tuple[str, State]] = {
+    "clean": ("carries", "fine"),
+    "already": ("carries", "fine"),
+    "not-needed": ("not-needed", "fine"),
+    "review": ("review", "look"),
+    "conflict": ("conflict", "broken"),
+    "differs": ("differs", "broken"),
+}
+"""Verdict and state by what rebase calls it."""
+
+
+def carried(session: Session, repository: Path | None) -> tuple[tuple[PatchAnswer, ...], list[str]]:
+    """Return the answer for each patch, carried in order, each on what the ones before it leave; and notes.
+
+    A patch in conflict leaves what the target has there; those above it are then provisional. Raises TreeError.
+    """
+    answers: list[PatchAnswer] = []
+    notes: list[str] = []
+    undecided = False
+    for patch in session.series.patches:
+        try:
+            considered = consider(session, patch)
+        except (UsageError, StoreError) as error:
+            answers.append(_no_base(patch, error))
+            undecided = True
+            continue
+        considered, told = _with_upstream(session, considered, repository)
+        notes += [f"{patch.name}: {note}" for note in told]
+        session.take(patch, considered.after)
+        answer = _answer(session, patch, considered)
+        answers.append(replace(answer, provisional=undecided))
+        undecided = undecided or answer.verdict in ("conflict", "differs")
+    return tuple(answers), notes
+
+
+def _with_upstream(session: Session, considered: Considered, repository: Path | None) -> tuple[Considered, list[str]]:
+    """Add where things went, and which commits did it."""
+    if considered.carried is None:
+        return considered, []
+    notes: list[str] = []
+    report = with_moves(considered.report, considered.carried, session.tree)
+    if repository is not None:
+        report, notes = with_history(report, considered.carried, repository, session.target, session.tree)
+    return replace(considered, report=report), notes
+
+
+def _no_base(patch: SeriesPatch, error: PatchkitError) -> PatchAnswer:
+    return PatchAnswer(name=patch.name, state="broken", verdict="no-base", reason=error.message, next=error.hint or "")
+
+
+def _answer(session: Session, patch: SeriesPatch, considered: Considered) -> PatchAnswer:
+    report = considered.report
+    verdict, state = _VERDICTS[report.state]
+    hunks = tuple(_hunks(patch, considered))
+    if verdict == "conflict" and all(hunk.state != "broken" for hunk in hunks):
+        # Every hunk has its place; what came out of it is refused.
+        verdict = "failed"
+    checks = _checks(session, patch, considered) if verdict != "conflict" else ()
+    answer = PatchAnswer(
+        name=patch.name,
+        state=state,
+        verdict=verdict,
+        reason=report.reason,
+        base=report.base,
+        variant=report.variant,
+        groups=groups(patch.document, session.target, hunks),
+        hunks=hunks,
+        checks=checks,
+        alarms=report.alarms,
+        review=report.review,
+    )
+    return with_states(answer, state)
+
+
+def _checks(session: Session, patch: SeriesPatch, considered: Considered) -> tuple[CheckReport, ...]:
+    if considered.carried is None:
+        return ()
+    contents = {**session.contents, **considered.after}
+    applied = [*(each for each in session.applied if each is not patch), patch]
+    found = run_checks(applied, session.target, session.tree, contents)
+    return tuple(check for check in found if check.patch == patch.name)
+
+
+def _hunks(patch: SeriesPatch, considered: Considered) -> list[HunkAnswer]:
+    report: PatchRebase = considered.report
+    fitted = _texts(considered)
+    base = _base_texts(considered.carried)
+    found: list[HunkAnswer] = []
+    for hunk in report.hunks:
+        spec = patch.document.hunk(hunk.id)
+        shown = fitted.get((hunk.path, hunk.id)) or base.get((hunk.path, hunk.id))
+        answer = HunkAnswer(
+            id=hunk.id,
+            group=spec.group if spec is not None else "",
+            path=hunk.path,
+            state="fine",
+            verdict=hunk.verdict,
+            intent=spec.intent if spec is not None else "",
+            reason=hunk.reason,
+            old=hunk.old,
+            new=hunk.new,
+            drift=hunk.drift,
+            alarms=hunk.alarms,
+            review=() if report.state == "already" else hunk.review,
+            commits=hunk.commits,
+            drop_when=hunk.drop_when,
+            diff=hunk_text(hunk.path, shown) if shown is not None else "",
+            conflicts=_conflicts(hunk, considered.carried),
+        )
+        found.append(replace(answer, state=hunk_state(answer)))
+    return found
+
+
+def _texts(considered: Considered) -> dict[tuple[str, str], Hunk]:
+    if considered.variant is None:
+        return {}
+    return {(file.path, hunk.id): hunk for file in considered.variant.patch.files for hunk in file.hunks}
+
+
+def _base_texts(carried: CarriedPatch | None) -> dict[tuple[str, str], Hunk]:
+    if carried is None:
+        return {}
+    return {(file.path, hunk.id): hunk for file in carried.layer.text.files for hunk in file.hunks}
+
+
+def _conflicts(hunk: HunkRebase, carried: CarriedPatch | None) -> tuple[ConflictReport, ...]:
+    if carried is None or hunk.verdict != Verdict.CONFLICT.value:
+        return ()
+    return tuple(
+        ConflictReport(
+            base=met.spot.conflict.base.decode("utf-8", "replace"),
+            changed=met.spot.conflict.changed.decode("utf-8", "replace"),
+            target=met.spot.conflict.target.decode("utf-8", "replace"),
+            line=met.spot.target[0] + 1,
+        )
+        for file in carried.files
+        if file.path == hunk.path
+        for met in file.met
+        if hunk.id in met.ids
+    )

@@ -1,0 +1,57 @@
+"""Answers of check-upstream that are kept by all they depend on, so that a second run computes what is new alone."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from patchkit.core.rebasing.memory import Resolution
+from patchkit.core.upstream import Target
+from patchkit.core.upstream_report import TargetAnswer
+from patchkit.operations.engine import engine_digest
+from patchkit.operations.locked import Sources
+from patchkit.store.cache import ContentCache
+from patchkit.store.documents import read_file
+
+
+class KnownAnswers:
+    """Answers by target, for one series, one list of versions and one way of reading upstream."""
+
+    def __init__(
+        self, folder: Path, sources: Sources, versions: Path, known: dict[str, Resolution], repository: Path | None
+    ) -> None:
+        self._cache = ContentCache(folder)
+        told = (
+            engine_digest(),
+            str(sources.series.folder),
+            sources.lock,
+            hashlib.sha256(read_file(versions)).hexdigest(),
+            sorted(known.items()),
+            repository is not None,
+            repository is not None and _is_shallow(repository),
+        )
+        self._common = hashlib.sha256(msgspec.json.encode(told)).hexdigest()
+
+    def get(self, target: Target, base: str | None) -> TargetAnswer | None:
+        """Return what was found on a target before; None when that is not known."""
+        kept = self._cache.get("upstream", self._key(target, base))
+        try:
+            return msgspec.convert(kept, TargetAnswer) if kept is not None else None
+        except msgspec.ValidationError:
+            return None
+
+    def put(self, target: Target, base: str | None, answer: TargetAnswer) -> None:
+        """Keep what was found on a target."""
+        self._cache.put("upstream", self._key(target, base), msgspec.to_builtins(answer))
+
+    def _key(self, target: Target, base: str | None) -> str:
+        # A wheel is known by its digest, anything else by its commit; the name decides which hunks are for it.
+        text = sorted(target.release.files.items()) if target.release is not None else target.commit
+        told = (self._common, target.name, target.as_of, text, base)
+        return hashlib.sha256(msgspec.json.encode(told)).hexdigest()
+
+
+def _is_shallow(repository: Path) -> bool:
+    return (repository / "shallow").exists() or (repository / ".git" / "shallow").exists()

@@ -1,0 +1,153 @@
+"""What check-upstream looks at: releases, the tips of tracked branches, pinned commits, and what somebody names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from patchkit.core.upstream import Release, Target, VersionsDocument, find_target, targets
+from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
+from patchkit.operations.import_base import pinned_commit
+from patchkit.trees.git import GitTree
+
+Kind = Literal["release", "branch", "commit", "revision"]
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """One target to look at."""
+
+    target: Target
+    kind: Kind
+    date: str = ""
+    listed: bool = True
+    recorded: str | None = None
+    """The commit that upstream_versions.yaml has for it, when the target has moved on since."""
+    missing: str = ""
+    """Why it cannot be looked at; empty when nothing is known against it."""
+    hint: str = ""
+
+
+def all_wanted(versions: VersionsDocument, repository: Path | None, extra: Iterable[Release]) -> list[Wanted]:
+    """Return every listed target, tracked branches where they are now, and the releases of ``extra`` at the end.
+
+    Raises TreeError when ``repository`` cannot be read at all.
+    """
+    clone = _Clone(repository) if repository is not None else None
+    wanted = [_listed(versions, target, clone) for target in targets(versions.megatron)]
+    newest = [
+        Wanted(
+            target=Target(release.version, release.version, release.tag, release.commit, release.blobs, release),
+            kind="release",
+            date=release.date,
+            listed=False,
+        )
+        for release in extra
+    ]
+    at = sum(each.kind == "release" for each in wanted)
+    return [*wanted[:at], *newest, *wanted[at:]]
+
+
+def named(
+    versions: VersionsDocument, repository: Path | None, names: Sequence[str], extra: Iterable[Release]
+) -> list[Wanted]:
+    """Return the targets called ``names``; with a repository any revision is one. Raises UsageError, TreeError."""
+    clone = _Clone(repository) if repository is not None else None
+    known = targets(versions.megatron)
+    others = {release.version: release for release in extra}
+    found: list[Wanted] = []
+    for name in names:
+        new = others.get(name.removeprefix("core_").removeprefix("v"))
+        if new is not None:
+            found += [each for each in all_wanted(versions, None, [new]) if not each.listed]
+            continue
+        try:
+            target = find_target(known, name)
+        except UsageError as error:
+            if clone is None:
+                hint = f"{error.hint}; for another revision give a clone with --git REPO"
+                raise UsageError(error.message, hint=hint) from error
+            found.append(clone.revision(name, known))
+        else:
+            found.append(_listed(versions, target, clone))
+    return found
+
+
+def _listed(versions: VersionsDocument, target: Target, clone: _Clone | None) -> Wanted:
+    if target.release is not None:
+        return Wanted(target=target, kind="release", date=target.release.date)
+    branch = next((each for each in versions.megatron.branches if each.name == target.name), None)
+    commit = next((each for each in versions.megatron.commits if each.name == target.name), None)
+    kind: Kind = "branch" if branch is not None else "commit"
+    date = branch.date if branch is not None else commit.date if commit is not None else ""
+    wanted = Wanted(target=target, kind=kind, date=date)
+    if clone is None:
+        return replace(wanted, missing="it is no release", hint="give a clone of Megatron-LM with --git REPO")
+    return clone.tip(wanted) if branch is not None else clone.pinned(wanted)
+
+
+class _Clone:
+    """A clone of upstream, read without touching it."""
+
+    def __init__(self, repository: Path) -> None:
+        self._repository = repository
+        self._any: GitTree | None = None
+
+    def tip(self, wanted: Wanted) -> Wanted:
+        """Return a tracked branch as it is now: upstream's, as far as this clone has fetched it.
+
+        In a checkout that is the branch of the remote, since a local one is as old as its last pull; in a bare mirror
+        the branches are upstream's own.
+        """
+        name = wanted.target.name
+        spellings = [f"refs/remotes/origin/{name}", f"refs/heads/{name}"]
+        for spelling in reversed(spellings) if self._is_bare() else spellings:
+            try:
+                tree = self._at(spelling)
+            except RevisionNotFoundError:
+                continue
+            if tree.commit == wanted.target.commit:
+                return wanted
+            target = replace(wanted.target, commit=tree.commit, blobs={})
+            return replace(wanted, target=target, date=_day(tree), recorded=wanted.target.commit)
+        return replace(wanted, missing=f"{self._repository} has no branch {name}", hint="fetch it")
+
+    def pinned(self, wanted: Wanted) -> Wanted:
+        """Return a pinned commit, or why it is out of reach."""
+        try:
+            self._at(str(wanted.target.commit))
+        except RevisionNotFoundError as error:
+            return replace(wanted, missing=error.message, hint=error.hint or "")
+        return wanted
+
+    def revision(self, name: str, known: Sequence[Target]) -> Wanted:
+        """Return any revision as a target. Raises RevisionNotFoundError."""
+        tree = self._at(name)
+        for target in known:
+            if target.release is None and target.commit == tree.commit:
+                return Wanted(target=target, kind="commit", date=_day(tree))
+        pinned = pinned_commit(tree)
+        # The name that was asked for is what the reader knows it by; a commit id is cut to what tells it apart.
+        title = pinned.name if tree.commit.startswith(name.lower()) else name
+        target = Target(title, pinned.as_of, None, tree.commit, {}, None)
+        return Wanted(target=target, kind="revision", date=pinned.date, listed=False)
+
+    def _is_bare(self) -> bool:
+        answer = self._at("HEAD").ask("rev-parse", "--is-bare-repository")
+        return answer.strip() == b"true"
+
+    def _at(self, revision: str) -> GitTree:
+        self._any = GitTree(self._repository, revision) if self._any is None else self._any.at(revision)
+        return self._any
+
+
+def _day(tree: GitTree) -> str:
+    try:
+        seconds = int(tree.ask("show", "-s", "--format=%ct", tree.commit).split()[0])
+    except (TreeError, ValueError, IndexError):
+        return ""
+    return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%d")

@@ -1,0 +1,361 @@
+"""check-upstream on a made-up Megatron with a release that the series was made for, and a newer one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from trees.repositories import git, record
+from trees.snapshots import contents, lay
+
+import patchkit.operations.upstream_check as module
+from patchkit.core.report import Problem
+from patchkit.core.upstream_report import HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
+from patchkit.errors import TreeError, UsageError
+from patchkit.operations.regenerate import regenerate
+from patchkit.operations.upstream_check import Asked, Discovery, check_upstream
+from patchkit.operations.upstream_news import marked, news
+
+from .carried_world import CODE, CODE_1, NOTES, NOTES_1, World
+from .test_rebase import CLASH, DRIFTED, HAS_IT, MOVED, REFUSED
+
+NOTHING = Discovery()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Callable[[dict[str, bytes | None]], World]:
+    return lambda newer: World(tmp_path / "world", newer)
+
+
+def look(world: World, **asked: object) -> UpstreamReport:
+    return check_upstream(world.series, Asked(**asked), NOTHING, cache=world.cache)  # type: ignore[arg-type]
+
+
+def target_of(report: UpstreamReport, name: str) -> TargetAnswer:
+    return next(target for target in report.targets if target.name == name)
+
+
+def hunks_of(target: TargetAnswer) -> dict[str, HunkAnswer]:
+    return {f"{patch.name}/{hunk.id}": hunk for patch in target.patches for hunk in patch.hunks}
+
+
+def verdicts(target: TargetAnswer) -> dict[str, tuple[str, str]]:
+    return {name: (hunk.verdict, hunk.state) for name, hunk in hunks_of(target).items()}
+
+
+def test_a_target_with_the_recorded_text_is_proved_again(world: Callable[..., World]) -> None:
+    report = look(world(MOVED), onto=("1.0",))
+    target = report.targets[0]
+    hunk = msgspec.to_builtins(target.patches[1].hunks[0])
+    assert (report.ok, report.verdict, target.state, target.next) == (True, "fine", "fine", "")
+    assert [(patch.verdict, patch.variant, [check.ok for check in patch.checks]) for patch in target.patches] == [
+        ("recorded", "v1.0.patch", [True]),
+        ("recorded", "v1.0.patch", []),
+    ]
+    assert verdicts(target) == dict.fromkeys(
+        ["first/grads-region", "first/notes-colour", "second/reload-mark", "second/notes-end"], ("exact", "fine")
+    )
+    assert (hunk["intent"], hunk["new"]) == ("Leave a mark.", {"scope": "Buffer.reload", "first": 15, "last": 21})
+    assert hunk["diff"].startswith(f"--- a/{CODE}\n+++ b/{CODE}\n@@ -15,6 +15,7 @@ reload-mark\n")
+
+
+def test_a_recorded_hunk_that_stands_elsewhere_says_how_far(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    assert regenerate(made.series, cache=made.cache).problems == ()
+    hunk = hunks_of(target_of(look(made), "2.0"))["second/reload-mark"]
+    assert (hunk.verdict, hunk.state, hunk.reason) == (
+        "moved",
+        "fine",
+        "stands +2 lines from where the variant says",
+    )
+    assert hunk.new is not None
+    assert (hunk.new.first, hunk.new.last) == (17, 23)
+
+
+def test_a_release_that_the_lock_lacks_is_carried_to(world: Callable[..., World]) -> None:
+    report = look(world(MOVED))
+    target = target_of(report, "2.0")
+    assert (report.verdict, target.state) == ("fine", "fine")
+    assert [(patch.verdict, patch.base, patch.variant) for patch in target.patches] == [
+        ("carries", "1.0", "v1.0.patch"),
+        ("carries", "1.0", "v1.0.patch"),
+    ]
+    assert verdicts(target)["first/grads-region"] == ("moved", "fine")
+    # Two lines of upstream's and one of the first patch are above it.
+    mark = hunks_of(target)["second/reload-mark"].new
+    assert mark is not None
+    assert (mark.scope, mark.first, mark.last) == ("Buffer.reload", 20, 20)
+    series = f"--patches {report.series}"
+    assert target.next == f"nothing to decide: `patchkit rebase --onto v2.0 {series}` writes the variants"
+
+
+def test_a_conflict_has_the_three_sides_and_makes_what_lies_on_it_provisional(world: Callable[..., World]) -> None:
+    report = look(world(CLASH))
+    target = target_of(report, "2.0")
+    hunk = hunks_of(target)["first/notes-colour"]
+    assert (report.ok, report.verdict, target.state) == (False, "broken", "broken")
+    assert [(patch.verdict, patch.state, patch.provisional) for patch in target.patches] == [
+        ("conflict", "broken", False),
+        ("carries", "fine", True),
+    ]
+    assert [msgspec.to_builtins(each) for each in hunk.conflicts] == [
+        {"base": "colour: red\n", "changed": "colour: green\n", "target": "colour: blue\n", "line": 2}
+    ]
+    assert hunk.next == (
+        f"`patchkit explain first/notes-colour --onto v2.0 --patches {report.series}` shows both sides"
+    )
+    # The hunk is shown as the base has it.
+    assert "-colour: red\n+colour: green\n" in hunk.diff
+
+
+def test_a_changed_scope_is_to_be_looked_at(world: Callable[..., World]) -> None:
+    report = look(world(DRIFTED))
+    hunk = hunks_of(target_of(report, "2.0"))["first/grads-region"]
+    assert (report.ok, report.verdict) == (False, "look")
+    assert (hunk.state, [drift.scope for drift in hunk.drift]) == ("look", ["Buffer.__init__"])
+
+
+def test_what_upstream_has_is_told_with_the_rule_for_dropping(world: Callable[..., World]) -> None:
+    target = target_of(look(world(HAS_IT)), "2.0")
+    hunk = hunks_of(target)["first/notes-colour"]
+    assert (hunk.verdict, hunk.state) == ("upstreamed", "look")
+    assert hunk.next == "drop it for this target if this holds: Upstream has it."
+    assert {group.name: group.verdict for group in target.patches[0].groups} == {"plumbing": "partly-upstream"}
+
+
+def test_a_result_that_fails_a_check_is_broken(world: Callable[..., World]) -> None:
+    target = target_of(look(world(REFUSED)), "2.0")
+    patch = target.patches[0]
+    assert (patch.verdict, patch.state) == ("failed", "broken")
+    assert [(check.id, check.ok, check.expected, check.found) for check in patch.checks] == [
+        ("grads-in-region", False, 1, 2)
+    ]
+
+
+def test_with_a_history_the_commit_and_its_pull_request_are_named(world: Callable[..., World]) -> None:
+    made = world(CLASH)
+    hunk = hunks_of(target_of(look(made, repository=made.repository()), "2.0"))["first/notes-colour"]
+    assert [(each.subject, each.pull_request) for each in hunk.commits] == [("Release 2.0 (#27)", 27)]
+
+
+def test_a_base_can_be_named(world: Callable[..., World]) -> None:
+    with_base = target_of(look(world(MOVED), onto=("2.0",), base="1.0"), "2.0")
+    assert [patch.base for patch in with_base.patches] == ["1.0", "1.0"]
+    with pytest.raises(UsageError, match="unknown release 'nothing'"):
+        look(world(MOVED), onto=("nothing",))
+
+
+# What is out of reach.
+
+
+def without_wheel(world: World, *versions: str) -> None:
+    for version in versions:
+        for file in (world.cache / "wheels").glob(f"*/megatron_core-{version}-*.whl"):
+            file.unlink()
+
+
+def test_one_release_out_of_reach_does_not_hide_the_others(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    without_wheel(made, "2.0")
+    report = look(made, offline=True)
+    target = target_of(report, "2.0")
+    assert (report.ok, report.verdict) == (True, "fine")
+    assert (target.state, target.reason, target.next, target.fingerprint) == (
+        "unreachable",
+        "it is not in the cache",
+        "look again without --offline",
+        "",
+    )
+
+
+def test_nothing_in_reach_is_no_yes(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    without_wheel(made, "1.0", "2.0")
+    report = look(made, offline=True)
+    assert (report.ok, report.verdict) == (False, "unreachable")
+
+
+def test_what_is_out_of_reach_is_not_remembered(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    kept = {path: (made.cache / path).read_bytes() for path in contents(made.cache) if path.startswith("wheels/")}
+    without_wheel(made, "2.0")
+    look(made, offline=True)
+    lay(made.cache, kept)
+    assert target_of(look(made, offline=True), "2.0").state == "fine"
+
+
+def test_a_broken_clone_is_an_error(world: Callable[..., World], tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(TreeError, match="is not a git repository"):
+        look(world(MOVED), repository=tmp_path / "empty", onto=("some-branch",))
+
+
+def test_a_release_with_another_text_than_recorded_is_told_loudly(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    lock = made.series / "lock.yaml"
+    blob = hashlib.sha1(b"blob %d\0" % len(CODE_1) + CODE_1).hexdigest()  # noqa: S324 - git's own
+    assert blob in lock.read_text()
+    lock.write_text(lock.read_text().replace(blob, "e" * 40))
+    report = look(made, onto=("1.0",))
+    assert (report.ok, report.verdict, report.targets[0].state) == (False, "broken", "broken")
+    assert report.targets[0].problems == (
+        Problem(
+            f"v1.0 is not what was recorded: {CODE} has other text than upstream_versions.yaml says",
+            path=CODE,
+            hint="find out who changed it, the tag or the wheel, before you use it; then `patchkit regenerate`",
+        ),
+    )
+
+
+# Branches.
+
+
+def tracked(world: World) -> Path:
+    """Make the repository's main a tracked branch that the series was made for."""
+    repository = world.repository()
+    file = world.root / "upstream_versions.yaml"
+    head = git(repository, "rev-parse", "HEAD").strip()
+    branch = (
+        "  branches:\n    - name: main\n"
+        f'      commit: "{head}"\n      date: 2026-01-02\n      as-of: "2.0"\n      blobs: {{}}\n'
+    )
+    text = file.read_text()
+    file.write_text(text.replace("torch-memory-saver:\n", branch + "torch-memory-saver:\n", 1))
+    assert regenerate(world.series, repository=repository, cache=world.cache).problems == ()
+    return repository
+
+
+def test_a_branch_is_looked_at_where_it_is_now(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    repository = tracked(made)
+    before = target_of(look(made, repository=repository), "main")
+    assert (before.state, before.moved, before.kind) == ("fine", False, "branch")
+    (repository / NOTES).write_bytes(NOTES_1.replace(b"colour: red", b"colour: blue"))
+    commit = record(repository, "Blue (#9)")
+    after = target_of(look(made, repository=repository), "main")
+    assert (after.state, after.moved, after.commit) == ("broken", True, commit)
+    assert [patch.base for patch in after.patches] == ["main", "main"]
+    assert [each.pull_request for each in hunks_of(after)["first/notes-colour"].commits] == [9]
+    assert after.next.startswith(f"`patchkit rebase --onto {commit[:12]} --from main --git REPO --patches ")
+
+
+def test_a_branch_that_moved_elsewhere_is_no_news(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    repository = tracked(made)
+    before = target_of(look(made, repository=repository), "main")
+    (repository / "README.md").write_bytes(b"Hello.\n")
+    commit = record(repository, "Say hello")
+    after = target_of(look(made, repository=repository), "main")
+    assert (after.commit, after.moved, after.fingerprint) == (commit, False, before.fingerprint)
+
+
+def test_without_a_repository_branches_are_told_as_not_looked_at(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    tracked(made)
+    target = target_of(look(made), "main")
+    assert (target.state, target.reason, target.next) == (
+        "unreachable",
+        "it is no release",
+        "give a clone of Megatron-LM with --git REPO",
+    )
+
+
+def test_looking_writes_nothing(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    repository = tracked(made)
+    (repository / NOTES).write_bytes(NOTES_1.replace(b"colour: red", b"colour: blue"))
+    record(repository, "Blue (#9)")
+    before = contents(repository), made.sources()
+    look(made, repository=repository)
+    assert (contents(repository), made.sources()) == before
+
+
+# What is remembered.
+
+
+def test_a_second_run_computes_nothing(world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> None:
+    made = world(CLASH)
+    first = look(made)
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(module, "carried", never)
+    monkeypatch.setattr(module, "recorded", never)
+    assert look(made) == first
+
+
+def test_an_edit_of_the_series_is_looked_at_anew(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    look(made)
+    file = made.series / "first" / "variants" / "v1.0.patch"
+    file.write_bytes(file.read_bytes().replace(b"colour: green", b"colour: violet"))
+    assert regenerate(made.series, cache=made.cache).problems == ()
+    assert "+colour: violet\n" in hunks_of(target_of(look(made), "2.0"))["first/notes-colour"].diff
+
+
+def test_news_is_what_was_not_reported(world: Callable[..., World]) -> None:
+    made = world(CLASH)
+    report = look(made)
+    first = news(report, {})
+    assert ([target.name for target in first.report.targets], first.report.ok, first.anything) == (
+        ["1.0", "2.0"],
+        False,
+        True,
+    )
+    second = news(report, first.known)
+    assert (second.report.targets, second.report.ok, second.report.verdict, second.anything) == (
+        (),
+        True,
+        "fine",
+        False,
+    )
+    assert second.known == first.known
+    assert [target.new for target in marked(report, first.known).targets] == [False, False]
+
+
+def test_what_goes_back_to_an_earlier_state_is_news_again() -> None:
+    def answer(fingerprint: str) -> UpstreamReport:
+        target = TargetAnswer(
+            name="main", title="main", kind="branch", state="fine", as_of="1", fingerprint=fingerprint
+        )
+        return UpstreamReport(tool="1", ok=True, verdict="fine", series="s", digest="d", targets=(target,))
+
+    first = news(answer("a" * 16), {})
+    second = news(answer("b" * 16), first.known)
+    third = news(answer("a" * 16), second.known)
+    assert [each.anything for each in (first, second, third)] == [True, True, True]
+
+
+def test_a_target_out_of_reach_is_no_news_and_stays_known() -> None:
+    target = TargetAnswer(name="main", title="main", kind="branch", state="unreachable", as_of="1")
+    report = UpstreamReport(tool="1", ok=True, verdict="fine", series="s", digest="d", targets=(target,))
+    found = news(report, {"main": ["a" * 16]})
+    assert (found.report.targets, dict(found.known), found.anything) == ((), {"main": frozenset({"a" * 16})}, False)
+
+
+def test_a_target_that_is_not_what_was_recorded_is_told_each_time() -> None:
+    problem = Problem("core_v1.0 is another text")
+    target = TargetAnswer(name="1.0", title="v1.0", kind="release", state="broken", as_of="1.0", problems=(problem,))
+    report = UpstreamReport(tool="1", ok=False, verdict="broken", series="s", digest="d", targets=(target,))
+    first = news(report, {})
+    second = news(report, first.known)
+    assert [(each.report.targets, each.report.ok) for each in (first, second)] == [((target,), False)] * 2
+
+
+def test_a_problem_of_upstream_is_reported_once() -> None:
+    problem = Problem("core_v1.0 has moved")
+    report = UpstreamReport(tool="1", ok=False, verdict="broken", series="s", digest="d", problems=(problem,))
+    first = news(report, {})
+    second = news(report, first.known)
+    assert [(each.report.problems, each.report.ok) for each in (first, second)] == [((problem,), False), ((), True)]
+
+
+def test_a_patch_without_a_base_is_told_and_the_rest_goes_on(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    report = look(made, onto=("1.0",), base="2.0")
+    patches: list[PatchAnswer] = list(report.targets[0].patches)
+    assert [(patch.state, patch.verdict) for patch in patches] == [("fine", "carries"), ("fine", "carries")]
