@@ -13,6 +13,7 @@ import msgspec
 from patchkit.core.report import Report
 from patchkit.core.series import LockDocument, PatchDocument, SeriesDocument
 from patchkit.core.upstream import VersionsDocument
+from patchkit.core.upstream_report import UpstreamReport
 
 _TITLES: dict[str, tuple[type, str]] = {
     "series": (SeriesDocument, "series.yaml of a patchkit series"),
@@ -20,6 +21,7 @@ _TITLES: dict[str, tuple[type, str]] = {
     "lock": (LockDocument, "lock.yaml of a patchkit series"),
     "upstream_versions": (VersionsDocument, "upstream_versions.yaml"),
     "report": (Report, "JSON output of patchkit apply, revert, status and verify"),
+    "upstream_report": (UpstreamReport, "JSON output of patchkit check-upstream"),
 }
 
 
