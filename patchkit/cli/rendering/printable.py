@@ -1,0 +1,49 @@
+"""Text from elsewhere, made harmless to print: no escape sequence, no invisible character, no workflow command."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+# What a runner of GitHub Actions takes for a command: `::name` at the start of a line, which wrapping can bring about
+# anywhere, and `##[name]` anywhere. `std::move` and the like are no commands.
+_COMMAND: Final = re.compile(r"(?<!\w)::(?=[\w-])|##\[")
+
+_BEYOND_ASCII: Final = re.compile(r"[^\x20-\x7e\n]")
+
+
+def printable(text: str) -> str:
+    """Return text with everything that does not print as a Python escape: controls, direction marks, surrogates."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+    """Return text as one printable line, runs of white space as one blank.
+
+    Of more than ``limit`` characters the first are returned, and how many there are more.
+    """
+    line = printable(" ".join(text.split()))
+    if limit is None or len(line) <= limit:
+        return line
+    return f"{line[:limit]}... ({len(line) - limit} more characters)"
+
+
+def no_command(line: str) -> str:
+    """Return a line that a runner of GitHub Actions does not take for a command, whatever it holds."""
+    return _COMMAND.sub(lambda match: ": :" if match[0] == "::" else "## [", line)
+
+
+def inert_json(text: str) -> str:
+    """Return JSON of the same value without a character that a terminal could obey.
+
+    JSON itself escapes only the controls below U+0020; a terminal also obeys those from U+007F to U+009F, and an editor
+    the marks of direction.
+    """
+    return _BEYOND_ASCII.sub(lambda match: match[0] if match[0].isprintable() else _json_escape(match[0]), text)
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patchkit.cli.rendering.printable import inert_json, no_command, one_line, printable
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain, naïve, 漢字, 🚀", "plain, naïve, 漢字, 🚀"),
+        ("\x1b[31mred", "\\x1b[31mred"),
+        # CSI as one character: terminals obey it too.
+        ("\x9b2J", "\\x9b2J"),
+        ("\u202egnp.exe", "\\u202egnp.exe"),
+        ("zero\u200bwidth", "zero\\u200bwidth"),
+        ("\udc80", "\\udc80"),
+        ("\U000e0041", "\\U000e0041"),
+        ("a\x00\x07\x7f", "a\\x00\\x07\\x7f"),
+        ("a\nb", "a\\nb"),
+    ],
+)
+def test_what_does_not_print_is_shown_as_an_escape(text: str, expected: str) -> None:
+    assert printable(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "expected"),
+    [
+        (" a\n\n  b\r\n\tc \u2028", None, "a b c"),
+        ("12345", 5, "12345"),
+        ("123456", 5, "12345... (1 more characters)"),
+        # The limit is one of what is printed, not of what was there.
+        ("\x1b\x1b", 4, "\\x1b... (4 more characters)"),
+    ],
+)
+def test_text_becomes_one_line_of_a_limited_length(text: str, limit: int | None, expected: str) -> None:
+    assert one_line(text, limit) == expected
+
+
+@given(st.text())
+def test_a_line_is_printable_whatever_it_was(text: str) -> None:
+    line = one_line(text)
+
+    assert (line.isprintable(), one_line(line)) == (True, line)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("::error::x", ": :error::x"),
+        ("a ::add-mask::x", "a : :add-mask::x"),
+        ("see ##[group]", "see ## [group]"),
+        # No command: a name of C++, and a colon too many.
+        ("std::move", "std::move"),
+        ("a :: b", "a :: b"),
+    ],
+)
+def test_a_workflow_command_is_taken_apart(line: str, expected: str) -> None:
+    assert no_command(line) == expected
+
+
+@given(st.text())
+def test_inert_json_is_the_same_value_and_printable(text: str) -> None:
+    inert = inert_json(json.dumps({text: [text]}, ensure_ascii=False))
+
+    assert (json.loads(inert), inert.isprintable()) == ({text: [text]}, True)
