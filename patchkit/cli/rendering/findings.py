@@ -13,6 +13,7 @@ from patchkit.cli.rendering.telling import (
     found_text,
     has_own_findings,
     hunk_told,
+    patch_title,
     patch_told,
     places_text,
     problem_told,
@@ -70,17 +71,18 @@ def _target(target: TargetAnswer, places: Places) -> Iterator[Finding]:
 
 
 def _patch(target: TargetAnswer, patch: PatchAnswer, places: Places) -> Iterator[Finding]:
+    head = f"{target.title}: {patch_title(patch)}"
     told = [each for each in patch_told(patch) if each.label != "check"]
     failed = [check for check in patch.checks if not check.ok]
     hunks = [hunk for hunk in patch.hunks if hunk.state != "fine"]
     if has_own_findings(told) or not (failed or hunks):
-        title = f"{target.title}: {patch.name}: {patch.verdict}"
+        title = f"{head}: {patch.verdict}"
         yield Finding(_LEVELS[patch.state], _PATCH, title, tuple(told), places.of_patch(patch))
     for check in failed:
-        title = f"{target.title}: {patch.name}: check {check.id}"
+        title = f"{head}: check {check.id}"
         yield Finding("error", _PATCH, title, (Told("check", check_text(check)),), places.of_check(patch, check.id))
     for hunk in hunks:
-        title = f"{target.title}: {patch.name}/{hunk.id}: {hunk.verdict}"
+        title = f"{head}/{hunk.id}: {hunk.verdict}"
         yield Finding(_LEVELS[hunk.state], _HUNK, title, _hunk(hunk), places.of_hunk(patch, hunk.id))
 
 

@@ -19,6 +19,7 @@ from patchkit.cli.rendering.telling import (
     check_text,
     drift_text,
     found_text,
+    patch_title,
     places_text,
     problem_told,
     review_of_its_own,
@@ -90,15 +91,17 @@ def _upstream(report: UpstreamReport, places: Places) -> Iterator[_Result]:
 def _target(target: TargetAnswer, places: Places) -> Iterator[_Result]:
     about = {"target": target.name}
     here = places.of_series()
+    level = _LEVELS.get(target.state, "warning")
+    found: list[_Result] = []
     for problem in target.problems:
         text = _sentences(*(told.text for told in problem_told(problem)))
-        level = _LEVELS.get(target.state, "warning")
-        yield _Result("target/problem", level, f"{target.title}: {text}", here, problem.message, properties=about)
-    inner = [result for patch in target.patches for result in _patch(target, patch, places)]
-    yield from inner
-    if target.state != "fine" and not (inner or target.problems):
+        found.append(_Result("target/problem", level, f"{target.title}: {text}", here, problem.message, "", about))
+    found += [result for patch in target.patches for result in _patch(target, patch, places)]
+    yield from found
+    # A target that is worse than everything in it says so itself.
+    if target.state != "fine" and (target.reason or level not in {result.level for result in found}):
         text = _sentences(f"{target.title}: {target.reason or target.state}", target.next)
-        yield _Result(f"target/{target.state}", _LEVELS[target.state], text, here, properties=about)
+        yield _Result(f"target/{target.state}", level, text, here, properties=about)
 
 
 def _patch(target: TargetAnswer, patch: PatchAnswer, places: Places) -> Iterator[_Result]:
@@ -106,7 +109,7 @@ def _patch(target: TargetAnswer, patch: PatchAnswer, places: Places) -> Iterator
         return
     level = _LEVELS[patch.state]
     about = {"target": target.name, "patch": patch.name}
-    head = f"{target.title}: {patch.name}"
+    head = f"{target.title}: {patch_title(patch)}"
     here = places.of_patch(patch)
     inner = [result for hunk in patch.hunks for result in _hunk(target, patch, hunk, places)]
     inner += [_Result(*_gate(alarm, level, head), here, alarm.name, properties=about) for alarm in patch.alarms]
@@ -128,7 +131,7 @@ def _hunk(target: TargetAnswer, patch: PatchAnswer, hunk: HunkAnswer, places: Pl
         return
     level = _LEVELS[hunk.state]
     about = {"target": target.name, "patch": patch.name, "hunk": hunk.id}
-    head = f"{target.title}: {patch.name}/{hunk.id}"
+    head = f"{target.title}: {patch_title(patch)}/{hunk.id}"
     here = places.of_hunk(patch, hunk.id)
     stands = hunk.new or hunk.old
     scope = f"{hunk.path}::{stands.scope}" if stands else hunk.path

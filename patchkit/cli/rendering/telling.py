@@ -80,6 +80,11 @@ def verdict_word(patch: PatchAnswer) -> str:
     return patch.verdict if patch.state == "fine" else f"{patch.state} ({patch.verdict})"
 
 
+def patch_title(patch: PatchAnswer) -> str:
+    """Return a patch's name, and whether its answer may change, for forms that speak of its parts one by one."""
+    return f"{patch.name} (provisional)" if patch.provisional else patch.name
+
+
 def cell(target: TargetAnswer, patch: PatchAnswer | None) -> tuple[State, str]:
     """Return state and words for a patch on a target; no words when nothing was asked about it there."""
     if patch is not None:

@@ -49,7 +49,7 @@ def test_the_gravest_come_first_and_upstream_before_targets_patches_and_hunks() 
         ("error", "upstream"),
         ("error", "upstream"),
         ("error", "v0.17.1: broken"),
-        ("error", "v0.20.0: no-backup-param-buffers: check data-in-region"),
+        ("error", "v0.20.0: no-backup-param-buffers (provisional): check data-in-region"),
         ("error", "v0.20.0: no-backup-grad-buffers/grad-data: conflict"),
         ("warning", "main: no-backup-grad-buffers: review"),
         ("warning", "v0.21.0rc1: no-backup-param-buffers: review"),

@@ -102,7 +102,17 @@ def test_what_is_broken_has_a_result_that_is_an_error() -> None:
     lone = replace(whole, state="broken", reason="nobody knows", patches=())
     patches = (replace(whole.patches[0], state="broken", verdict="no-base", reason="none fits"),)
 
+    reviewed = (replace(whole.patches[0], state="look", verdict="review", review=("read it",)),)
+
     assert kinds(report(lone)) == [("target/broken", "error", "0.19.2")]
+    assert kinds(report(replace(whole, state="broken", patches=reviewed))) == [
+        ("patch/review", "warning", "0.19.2/no-backup-grad-buffers"),
+        ("target/broken", "error", "0.19.2"),
+    ]
+    assert kinds(report(replace(whole, state="look", reason="the text is another", patches=reviewed))) == [
+        ("patch/review", "warning", "0.19.2/no-backup-grad-buffers"),
+        ("target/look", "warning", "0.19.2"),
+    ]
     assert kinds(report(replace(whole, state="broken", patches=patches))) == [
         ("patch/no-base", "error", "0.19.2/no-backup-grad-buffers")
     ]
@@ -120,6 +130,19 @@ def test_a_verdict_that_asks_for_a_decision_is_told_beside_an_alarm(verdict: str
     answer = report(replace(whole, state="broken", patches=(replace(first, state="broken", hunks=(bad,)), *others)))
 
     assert [rule for rule, _, _ in kinds(answer)] == ["gate/syntax", f"hunk/{verdict}"]
+
+
+def test_what_may_change_is_told_to_be_provisional() -> None:
+    whole = many_hunks(["look"], 1, "why")
+    (lone,) = whole.targets
+    (first,) = lone.patches
+    answer = report(replace(lone, patches=(replace(first, provisional=True, review=("read it",)),)))
+
+    assert [each["message"]["text"].partition(":")[2].partition(":")[0] for each in results(answer)] == [
+        " grads (provisional)/hunk-0",
+        " grads (provisional)",
+    ]
+    assert fingerprints(answer)[0] == fingerprints(whole)[0]
 
 
 def test_every_word_of_the_engine_and_the_gates_has_a_rule_with_help() -> None:
