@@ -37,6 +37,8 @@ IMPORTERS: Mapping[str, frozenset[str]] = {
     "yaml": frozenset({"store/yaml_text.py"}),
     "ruamel": frozenset({"store/yaml_text.py"}),
     "git": frozenset({"trees/git.py"}),
+    "unearth": frozenset({"trees/index_session.py"}),
+    "httpx2": frozenset({"trees/index_session.py"}),
     "torch": frozenset(),
     "megatron": frozenset(),
     "torch_memory_saver": frozenset(),
@@ -208,7 +210,7 @@ def test_a_good_import_is_left_alone(path: str, source: str) -> None:
     assert problems({path: source}) == []
 
 
-HEAVY = ("git", "rich", "yaml", "ruamel", "torch", "megatron")
+HEAVY = ("git", "rich", "yaml", "ruamel", "unearth", "httpx2", "torch", "megatron")
 
 IMPORT_THE_COMMAND_LINE = "import patchkit.cli.main"
 ASK_FOR_THE_VERSION = """\
