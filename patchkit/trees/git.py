@@ -134,6 +134,17 @@ class GitTree:
             return self._repo.git.get_object_data(blob)[3]
 
 
+def ask_repository(repository: Path, *command: str, stdin: bytes = b"") -> bytes:
+    """Return what a git command that only reads prints in ``repository``, whatever its HEAD is.
+
+    Nothing is fetched, so that nothing is written: in a partial clone what is missing stays missing. Raises TreeError
+    with git's own words.
+    """
+    # The first is for git 2.45 and later; to older ones a transport that is not allowed does the same.
+    environment = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+    return _output(_opened(repository), *command, stdin=stdin, environment=environment)
+
+
 def export(tree: GitTree, destination: Path, edits: Edits) -> None:
     """Write the files of ``tree`` with ``edits`` into the new folder ``destination``; all or nothing.
 

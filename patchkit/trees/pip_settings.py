@@ -12,7 +12,6 @@ from patchkit.errors import IndexUnavailableError
 _OWN_SETTINGS = {
     # Only what `pip config list` prints is wanted, and it prints it as a message of middling importance.
     "PIP_QUIET": "0",
-    "PIP_VERBOSE": "0",
     "PIP_REQUIRE_VIRTUALENV": "0",
     "PYTHONIOENCODING": "utf-8",
     # A folder called pip where patchkit is started is not pip (Python 3.11 and later take note).

@@ -1,0 +1,112 @@
+"""The release tags of a clone, and which files they hold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from patchkit.errors import TreeError
+from patchkit.trees.git import ask_repository
+
+PREFIX = "core_v"
+"""What upstream's tags of megatron-core begin with."""
+_FORMAT = "%00".join(
+    f"%({field})" for field in ("objectname", "*objectname", "committerdate:unix", "*committerdate:unix")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseTag:
+    """A tag, as written, and where it leads."""
+
+    name: str
+    version: str
+    """PEP 440, normalised."""
+    commit: str
+    date: str
+    """UTC day of the commit, the committer's."""
+    pre_release: bool
+
+
+def release_tags(repository: Path) -> tuple[ReleaseTag, ...]:
+    """Return the release tags of a clone, by version; what is no PEP 440 version behind the prefix is no release.
+
+    One git process. Raises TreeError when ``repository`` is none, or objects that a tag leads to are missing.
+    """
+    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 - needed here alone
+
+    printed = ask_repository(
+        repository, "for-each-ref", f"--format={_FORMAT}%00%(refname:strip=2)", f"refs/tags/{PREFIX}*"
+    )
+    found: list[tuple[Version, ReleaseTag]] = []
+    for line in os.fsdecode(printed).splitlines():
+        own, behind, own_time, time_behind, name = line.split("\0")
+        try:
+            version = Version(name.removeprefix(PREFIX))
+        except InvalidVersion:
+            continue
+        # An annotated tag is an object of its own; what it leads to is told behind the star.
+        commit, time = (behind, time_behind) if behind else (own, own_time)
+        if not time:
+            # A tag on something else than a commit.
+            continue
+        day = datetime.fromtimestamp(int(time), timezone.utc).date().isoformat()
+        found.append((version, ReleaseTag(name, str(version), commit, day, version.is_prerelease)))
+    return tuple(tag for _, tag in sorted(found, key=lambda pair: (pair[0], pair[1].name)))
+
+
+def blobs_at(
+    repository: Path, wanted: Mapping[str, Iterable[str]]
+) -> tuple[dict[str, dict[str, str | None]], tuple[str, ...]]:
+    """Return the blob id of paths, by commit, None where a commit has no such file; and the commits out of reach.
+
+    ``wanted`` is paths by commit. One git process when all is there; a commit of which something is missing costs one
+    more. No content is read, so that a clone without blobs will do.
+    """
+    asked = [(commit, path) for commit, paths in wanted.items() for path in paths]
+    if not asked:
+        return {}, ()
+    found: dict[str, dict[str, str | None]] = {commit: {} for commit in wanted}
+    doubtful: dict[str, None] = {}
+    for (commit, path), blob in zip(asked, _looked_up(repository, asked), strict=True):
+        if blob is None:
+            doubtful[commit] = None
+        else:
+            found[commit][path] = blob
+    listed = {commit: _listed(repository, commit, wanted[commit]) for commit in doubtful}
+    found |= {commit: blobs for commit, blobs in listed.items() if blobs is not None}
+    lost = tuple(commit for commit, blobs in listed.items() if blobs is None)
+    return {commit: found[commit] for commit in wanted if commit not in lost}, lost
+
+
+def _looked_up(repository: Path, asked: Iterable[tuple[str, str]]) -> list[str | None]:
+    """Return the blob ids; None where the file, its content or the commit is missing, which only a tree can tell."""
+    lines = [os.fsencode(f"{commit}:{path}\n") for commit, path in asked]
+    try:
+        printed = ask_repository(
+            repository, "cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=b"".join(lines)
+        )
+    except TreeError:
+        # git before 2.45 ends at the first thing that it would have to fetch.
+        return [None] * len(lines)
+    answers = [line.partition(b" ") for line in printed.splitlines()]
+    return [blob.decode() if kind == b"blob" else None for blob, _, kind in answers]
+
+
+def _listed(repository: Path, commit: str, paths: Iterable[str]) -> dict[str, str | None] | None:
+    """Return the blob ids that the trees of a commit name; None where one of these is missing."""
+    paths = tuple(paths)
+    try:
+        printed = ask_repository(repository, "ls-tree", "-z", "--full-tree", commit, "--", *paths)
+    except TreeError:
+        return None
+    there: dict[str, str] = {}
+    for line in printed.split(b"\0")[:-1]:
+        about, _tab, path = line.partition(b"\t")
+        _mode, kind, object_id = about.split()
+        if kind == b"blob":
+            there[os.fsdecode(path)] = object_id.decode()
+    return {path: there.get(path) for path in paths}
