@@ -45,7 +45,7 @@ class Listing:
     problems: tuple[str, ...] = ()
     """Indexes that gave no answer, and why; what they contradict each other in."""
     complete: bool = True
-    """Whether every index answered, so that what is not listed is not there."""
+    """Whether an index was asked and all of them answered, so that what is not listed is not there."""
 
 
 @dataclass(slots=True)
@@ -68,7 +68,8 @@ def list_releases(distribution: str, *, reporter: Reporter = silent) -> Listing:
     settings = pip_settings()
     found: dict[Version, _Files] = {}
     problems: list[str] = []
-    complete = True
+    # A user without an index has what the links have, and that is no answer about upstream.
+    complete = not settings.no_index
     asked: list[str] = []
     for kind, url in _sources(settings):
         source = Source(settings, kind, url)

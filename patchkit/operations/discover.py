@@ -1,0 +1,226 @@
+"""discover: releases that upstream_versions.yaml does not list, and where upstream contradicts what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from patchkit.core.report import Problem
+from patchkit.core.upstream import Megatron, Release, VersionsDocument
+from patchkit.core.upstream_report import FoundRelease
+from patchkit.errors import IndexUnavailableError, TreeError
+from patchkit.progress import Reporter, silent
+
+if TYPE_CHECKING:
+    from patchkit.trees.index_listing import ListedRelease, Listing
+    from patchkit.trees.release_tags import ReleaseTag
+
+_TRUST = "do not use it before you know who changed it, {who} or upstream"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovered:
+    """What upstream has, held against what the file says."""
+
+    found: tuple[FoundRelease, ...]
+    """Releases that the file does not list, by version; none that is older than the oldest listed one."""
+    problems: tuple[Problem, ...]
+    """Where upstream is no longer what the file says."""
+    notes: tuple[str, ...]
+    """What could not be looked at, and what is worth knowing but no problem."""
+    releases: Mapping[str, ListedRelease] = field(default_factory=dict)
+    """What the index has, by version; empty when it gave no answer."""
+    index: bool
+    """Whether an index answered."""
+    tags: bool
+    """Whether the tags of a repository were read."""
+
+
+def discover(
+    versions: VersionsDocument,
+    *,
+    repository: Path | None = None,
+    pre: bool = False,
+    reporter: Reporter = silent,
+) -> Discovered:
+    """Look for releases at the package indexes that pip is set up for and, with ``repository``, among its tags.
+
+    Pre-releases and dev builds are found with ``pre`` only, yanked releases always. That an index or the objects of a
+    repository are out of reach is a note; the caller tells from ``index`` and ``tags`` whether anything was looked at.
+    Nothing is written. Raises TreeError when ``repository`` is no git repository.
+    """
+    megatron = versions.megatron
+    problems: list[Problem] = []
+    notes: list[str] = []
+    listing = _listing(megatron.distribution, notes, reporter)
+    tags: tuple[ReleaseTag, ...] | None = None
+    if repository is not None:
+        reporter.step(f"looking for tags in {repository}")
+        tags = _tags(repository, notes)
+    if listing is not None:
+        problems += _against_index(megatron, listing, notes)
+    if repository is not None and tags is not None:
+        problems += _against_tags(megatron, repository, tags, notes)
+    releases = {release.version: release for release in listing.releases} if listing else {}
+    return Discovered(
+        found=_found(megatron, releases, tags or (), pre=pre),
+        problems=tuple(problems),
+        notes=tuple(notes),
+        releases=releases,
+        index=listing is not None,
+        tags=tags is not None,
+    )
+
+
+def _listing(distribution: str, notes: list[str], reporter: Reporter) -> Listing | None:
+    from patchkit.trees.index_listing import list_releases  # noqa: PLC0415 - only this asks an index
+
+    try:
+        listing = list_releases(distribution, reporter=reporter)
+    except IndexUnavailableError as error:
+        notes.append(error.message)
+        return None
+    notes.extend(listing.problems)
+    return listing
+
+
+def _tags(repository: Path, notes: list[str]) -> tuple[ReleaseTag, ...] | None:
+    from patchkit.trees.git import ask_repository  # noqa: PLC0415 - git only where it is asked for
+    from patchkit.trees.release_tags import release_tags  # noqa: PLC0415 - as above
+
+    # A place that is no repository is a mistake of whoever named it; a repository that lacks objects is not.
+    ask_repository(repository, "rev-parse", "--git-dir")
+    try:
+        return release_tags(repository)
+    except TreeError as error:
+        notes.append(f"the tags of {repository} cannot be read: {error.message}")
+        return None
+
+
+def _found(
+    megatron: Megatron, releases: Mapping[str, ListedRelease], tags: tuple[ReleaseTag, ...], *, pre: bool
+) -> tuple[FoundRelease, ...]:
+    from packaging.version import Version  # noqa: PLC0415 - slow, and needed here alone
+
+    known = {Version(release.version) for release in megatron.releases}
+    # By value: a tag core_v1.0 is that of a wheel 1.0.0.
+    listed_of = {Version(name): listed for name, listed in releases.items()}
+    tag_of = {Version(tag.version): tag for tag in tags}
+    found: list[FoundRelease] = []
+    for version in sorted({*listed_of, *tag_of}):
+        if version in known or (known and version < min(known)) or (version.is_prerelease and not pre):
+            continue
+        listed, tag = listed_of.get(version), tag_of.get(version)
+        where = (("index",) if listed else ()) + (("tag",) if tag else ())
+        release = FoundRelease(
+            version=listed.version if listed else str(version),
+            where=where,
+            date=(listed.date if listed else "") or (tag.date if tag else ""),
+            tag=tag.name if tag else None,
+            commit=tag.commit if tag else None,
+            yanked=listed.yanked if listed else None,
+            pre_release=version.is_prerelease,
+        )
+        found.append(release)
+    return tuple(found)
+
+
+def _against_index(megatron: Megatron, listing: Listing, notes: list[str]) -> Iterator[Problem]:
+    """Yield where the index is no longer what the file says; add to ``notes`` what is no problem."""
+    from packaging.version import Version  # noqa: PLC0415 - slow, and needed here alone
+
+    there = {Version(release.version): release for release in listing.releases}
+    absent: list[str] = []
+    for release in megatron.releases:
+        now = there.get(Version(release.version))
+        if now is None:
+            absent.append(f"v{release.version}")
+            continue
+        if now.yanked is not None and release.yanked is None:
+            yield Problem(
+                f"v{release.version} was yanked: {now.yanked}",
+                hint=f"enter `yanked: {now.yanked}` for it in upstream_versions.yaml",
+            )
+        elif now.yanked is None and release.yanked is not None:
+            notes.append(f"v{release.version} is yanked ({release.yanked}), and the package index does not say so")
+        yield from _files(release, now, notes, complete=listing.complete)
+    if listing.complete:
+        for name in absent:
+            yield Problem(
+                f"{name} is no longer on the package index",
+                hint="its wheel, where the cache has it, can still be patched; nobody can fetch it",
+            )
+    elif absent:
+        notes.append(f"no package index that answered has {', '.join(absent)}")
+
+
+def _files(release: Release, now: ListedRelease, notes: list[str], *, complete: bool) -> Iterator[Problem]:
+    gone = [name for name in release.files if name not in now.files]
+    for name, digest in release.files.items():
+        found = now.files.get(name)
+        if found is not None and found != digest:
+            yield Problem(
+                f"{name} on the package index is not the file that was recorded: SHA-256 {digest} is recorded, the "
+                f"index has {found}",
+                hint=_TRUST.format(who="the index"),
+            )
+    if gone and complete:
+        yield Problem(f"v{release.version} has lost {_named(gone)} on the package index")
+    new = [name for name in now.files if name not in release.files]
+    if new:
+        notes.append(f"v{release.version} has {_named(new)} on the package index that upstream_versions.yaml lacks")
+
+
+def _named(files: list[str]) -> str:
+    return files[0] if len(files) == 1 else f"{len(files)} wheels ({files[0]} ...)"
+
+
+def _against_tags(
+    megatron: Megatron, repository: Path, tags: tuple[ReleaseTag, ...], notes: list[str]
+) -> Iterator[Problem]:
+    """Yield where a tag is no longer what the file says; add to ``notes`` what could not be compared."""
+    from packaging.version import Version  # noqa: PLC0415 - as above
+
+    from patchkit.trees.release_tags import blobs_at  # noqa: PLC0415 - git only where it is asked for
+
+    by_name = {tag.name: tag for tag in tags}
+    by_version = {Version(tag.version): tag for tag in tags}
+    tagged: list[tuple[Release, ReleaseTag]] = []
+    for release in megatron.releases:
+        if release.tag is None:
+            tag = by_version.get(Version(release.version))
+            if tag is not None:
+                notes.append(
+                    f"v{release.version} has the tag {tag.name} now (commit {tag.commit}); upstream_versions.yaml "
+                    "says that there is none"
+                )
+        elif release.tag in by_name:
+            tagged.append((release, by_name[release.tag]))
+        else:
+            notes.append(f"{release.tag} is no tag in {repository}: not fetched, or removed by upstream")
+    wanted: dict[str, dict[str, None]] = {}
+    for release, tag in tagged:
+        # Two tags can name one commit.
+        wanted.setdefault(tag.commit, {}).update(dict.fromkeys(release.blobs))
+    blobs, lost = blobs_at(repository, wanted)
+    for release, tag in tagged:
+        hint = _TRUST.format(who="the clone")
+        if tag.commit != release.commit:
+            yield Problem(
+                f"the tag {tag.name} has moved: commit {release.commit} is recorded, {repository} has {tag.commit}",
+                hint=hint,
+            )
+        if tag.commit in lost:
+            notes.append(f"{tag.name} cannot be compared: {repository} lacks objects of commit {tag.commit}")
+            continue
+        for path, recorded in release.blobs.items():
+            found = blobs[tag.commit].get(path)
+            if found != recorded:
+                yield Problem(
+                    f"{path} at {tag.name} is not the file that was recorded: blob {recorded} is recorded, the tag has "
+                    f"{found or 'no such file'}",
+                    path=path,
+                    hint=hint,
+                )
