@@ -41,6 +41,26 @@ def versions_file(patches: Path) -> Path:
     return _data_root() / VERSIONS
 
 
+def own_versions_file(patches: Path) -> Path:
+    """Return the upstream_versions.yaml that goes with a series, if it may be written.
+
+    Raises UsageError when the series has none of its own, and when it is part of an installed patchkit.
+    """
+    path = versions_file(patches)
+    home = patches.resolve()
+    if path.parent.resolve() not in (home, home.parent.parent):
+        raise UsageError(
+            f"{patches} has no upstream_versions.yaml of its own", hint=f"copy {path} into {patches} and try again"
+        )
+    if path.resolve().is_relative_to(_PACKAGE / "data"):
+        raise UsageError(
+            f"{path} belongs to the installed patchkit and is not changed",
+            hint="work in a checkout of patchkit, or copy the series with its upstream_versions.yaml and name it with "
+            "--patches DIR",
+        )
+    return path
+
+
 def _data_root() -> Path:
     packaged = _PACKAGE / "data"
     return packaged if packaged.is_dir() else _PACKAGE.parent

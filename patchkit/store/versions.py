@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from patchkit.core.upstream import VersionsDocument
+from patchkit.core.upstream import Release, VersionsDocument
 from patchkit.errors import StoreError
-from patchkit.store.documents import load_document, read_file
+from patchkit.store.documents import load_document, parse_document, read_file
 
 
 def load_versions(path: Path) -> VersionsDocument:
@@ -43,3 +43,54 @@ def add_blobs(path: Path, blobs: Mapping[str, Mapping[str, str]]) -> bytes:
                     add_entry(entry, "blobs", file, blob)
 
     return rewrite_yaml(read_file(path), str(path), change)
+
+
+def add_releases(path: Path, releases: Iterable[Release], remarks: Mapping[str, Mapping[str, str]]) -> bytes:
+    """Return the text of the file with ``releases`` added in the order of their version numbers. Comments are kept.
+
+    ``remarks`` is comments by version and key. Releases that are there already are left alone. Raises StoreError when
+    what comes out is no document that can be read.
+    """
+    from packaging.version import Version  # noqa: PLC0415 - slow, and needed here alone
+
+    from patchkit.store.yaml_text import insert_entry, rewrite_yaml  # noqa: PLC0415 - see add_blobs
+
+    def change(document: Any) -> None:
+        megatron = document["megatron"]
+        for release in releases:
+            known = [Version(str(entry["version"])) for entry in megatron["releases"]]
+            version = Version(release.version)
+            if version not in known:
+                at = sum(other < version for other in known)
+                insert_entry(megatron, "releases", at, _entry(release, remarks.get(release.version, {})))
+
+    text = rewrite_yaml(read_file(path), str(path), change)
+    parse_document(VersionsDocument, text, str(path))
+    return text
+
+
+def _entry(release: Release, remarks: Mapping[str, str]) -> Any:
+    """Return a release as people write it."""
+    from datetime import date  # noqa: PLC0415 - needed here alone
+
+    from patchkit.store.yaml_text import flow, mapping, plain, quoted, remark  # noqa: PLC0415 - see add_blobs
+
+    values: dict[str, Any] = {
+        "version": plain(release.version),
+        "tag": release.tag if release.tag is None else plain(release.tag),
+        "commit": release.commit if release.commit is None else plain(release.commit),
+        # Only as a date does ruamel print it without quotes.
+        "date": date.fromisoformat(release.date),
+        "python": quoted(release.python),
+    }
+    if release.yanked is not None:
+        values["yanked"] = plain(release.yanked)
+    values |= {
+        "ships": flow(release.ships),
+        "blobs": mapping({path: plain(blob) for path, blob in sorted(release.blobs.items())}),
+        "files": mapping({name: plain(sha256) for name, sha256 in sorted(release.files.items())}),
+    }
+    entry = mapping(values)
+    for key, text in remarks.items():
+        remark(entry, key, text)
+    return entry

@@ -173,13 +173,14 @@ def insert_entry(parent: Any, key: str, at: int, value: Any) -> None:
     A comment on lines of its own behind the entry above belongs to what followed it, and is left in front of that.
     """
     items = parent[key]
+    if not items:
+        items.fa.set_block_style()
     items.insert(at, value)
     if not at:
         return
-    above = items[at - 1]
-    last = next(reversed(above), None) if hasattr(above, "ca") else None
-    comments = above.ca.items.get(last) if last is not None else None
-    behind = comments[2] if comments else None
+    above, last, place = _end(items[at - 1])
+    comments = above.ca.items.get(last) if above is not None else None
+    behind = comments[place] if comments else None
     if behind is None:
         return
     own, _, rest = behind.value.partition("\n")
@@ -187,8 +188,40 @@ def insert_entry(parent: Any, key: str, at: int, value: Any) -> None:
         from ruamel.yaml.error import CommentMark  # noqa: PLC0415 - only rewriting needs it
         from ruamel.yaml.tokens import CommentToken  # noqa: PLC0415 - as above
 
-        value.ca.items[next(reversed(value))] = [None, None, CommentToken(f"\n{rest}", CommentMark(0), None), None]
+        end, name, place = _end(value)
+        kept = (end.ca.items.get(name) or [None] * 4)[place]
+        first = kept.value.rstrip("\n") if kept else ""
+        comments = [None] * 4
+        comments[place] = CommentToken(f"{first}\n{rest}", CommentMark(0), None)
+        end.ca.items[name] = comments
         behind.value = f"{own}\n"
+
+
+def _end(value: Any) -> tuple[Any, Any, int]:
+    """Return what a comment behind ``value`` hangs on: the innermost mapping or list, its last key, and the slot."""
+    end: tuple[Any, Any, int] = (None, None, 0)
+    while getattr(value, "ca", None) is not None and value and value.fa.flow_style() is not True:
+        end = (value, len(value) - 1, 0) if isinstance(value, list) else (value, next(reversed(value)), 2)
+        value = end[0][end[1]]
+    return end
+
+
+def remark(entry: Any, key: str, text: str) -> None:
+    """Put a comment at the end of the line of ``key``, in a mapping of a round-trip document."""
+    from ruamel.yaml.error import CommentMark  # noqa: PLC0415 - only rewriting needs it
+    from ruamel.yaml.tokens import CommentToken  # noqa: PLC0415 - as above
+
+    # ruamel puts one space in front of it.
+    entry.ca.items[key] = [None, None, CommentToken(f" # {text}\n", CommentMark(0), None), None]
+
+
+def plain(text: str) -> str:
+    """Return ``text`` as something that rewriting prints without quotes where that reads as the same text."""
+    try:
+        same = yaml.load(text, Loader=_Loader) == text  # noqa: S506 - _Loader is a safe loader
+    except yaml.YAMLError:
+        same = False
+    return text if same else quoted(text)
 
 
 def mapping(items: Mapping[str, Any]) -> Any:

@@ -7,7 +7,7 @@ import pytest
 import patchkit
 from patchkit.errors import UsageError
 from patchkit.store import location
-from patchkit.store.location import default_patches, own_patches, versions_file
+from patchkit.store.location import default_patches, own_patches, own_versions_file, versions_file
 
 TOP = Path(patchkit.__file__).resolve().parent.parent
 
@@ -54,3 +54,29 @@ def test_a_series_of_ones_own_is_that_of_the_current_folder(tmp_path: Path, monk
 
     (tmp_path / "patches" / "megatron").mkdir(parents=True)
     assert own_patches() == Path("patches/megatron")
+
+
+def test_only_a_file_of_the_series_itself_may_be_written(tmp_path: Path) -> None:
+    series = tmp_path / "root" / "patches" / "m"
+    series.mkdir(parents=True)
+    with pytest.raises(UsageError) as caught:
+        own_versions_file(series)
+    assert (caught.value.message, caught.value.hint) == (
+        f"{series} has no upstream_versions.yaml of its own",
+        f"copy {TOP / 'upstream_versions.yaml'} into {series} and try again",
+    )
+
+    (tmp_path / "root" / "upstream_versions.yaml").touch()
+    assert own_versions_file(series) == tmp_path / "root" / "upstream_versions.yaml"
+    assert own_versions_file(default_patches()) == TOP / "upstream_versions.yaml"
+
+
+def test_the_file_of_an_installed_patchkit_is_never_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(location, "_PACKAGE", tmp_path)
+    (tmp_path / "data" / "patches" / "megatron").mkdir(parents=True)
+    (tmp_path / "data" / "upstream_versions.yaml").touch()
+
+    with pytest.raises(UsageError) as caught:
+        own_versions_file(default_patches())
+    path = tmp_path / "data" / "upstream_versions.yaml"
+    assert caught.value.message == f"{path} belongs to the installed patchkit and is not changed"

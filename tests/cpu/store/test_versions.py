@@ -3,11 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from patchkit.core.upstream import Branch, Megatron, MemorySaver, PinnedCommit, Release, VersionsDocument
 from patchkit.errors import StoreError
 from patchkit.store.location import default_patches, versions_file
-from patchkit.store.versions import add_blobs, load_versions
+from patchkit.store.versions import add_blobs, add_releases, load_versions
 
 ONE, TWO = "1" * 39 + "a", "2" * 40
 
@@ -186,3 +187,74 @@ def test_the_file_of_this_project_is_rewritten_byte_for_byte() -> None:
     path = versions_file(default_patches())
 
     assert path.read_bytes() == add_blobs(path, {})
+
+
+def new(version: str, **told: object) -> Release:
+    release = Release(
+        version=version,
+        tag=None,
+        commit=None,
+        date="2026-12-01",
+        python="",
+        ships=("m.core", "m.training"),
+        blobs={"m/b.py": TWO, "m/a.py": ONE},
+        files={"m-w.whl": "3" * 64},
+    )
+    return replace(release, **told)
+
+
+def test_releases_are_added_by_version_and_comments_stay_with_what_they_are_about(path: Path) -> None:
+    path.write_text(path.read_text().replace("    - version: 0.2.0\n", "\n    # The second.\n    - version: 0.2.0\n"))
+    remarks = {"0.10.0": {"tag": "none yet", "blobs": "as before"}}
+    releases = (
+        new("0.10.0", yanked="[bad: very"),
+        new("0.1.1", tag="v0.1.1", commit="4" * 40, python=">=3.10", blobs={}, files={}),
+    )
+    middle = """\
+    - version: 0.1.1
+      tag: v0.1.1
+      commit: "4444444444444444444444444444444444444444"
+      date: 2026-12-01
+      python: ">=3.10"
+      ships: [m.core, m.training]
+      blobs: {}
+      files: {}
+"""
+    end = f"""\
+    - version: 0.10.0
+      tag: null  # none yet
+      commit: null
+      date: 2026-12-01
+      python: ""
+      yanked: "[bad: very"
+      ships: [m.core, m.training]
+      blobs:  # as before
+        m/a.py: {ONE}
+        m/b.py: "{TWO}"
+      files:
+        m-w.whl: "{"3" * 64}"
+"""
+    old = path.read_text()
+    expected = old.replace("\n    # The second.\n", f"{middle}\n    # The second.\n").replace(
+        "  branches:\n", f"{end}  branches:\n"
+    )
+    made = add_releases(path, releases, remarks)
+
+    assert made.decode() == expected
+    path.write_bytes(made)
+    assert [release.version for release in load_versions(path).megatron.releases] == [
+        "0.1.0",
+        "0.1.1",
+        "0.2.0",
+        "0.10.0",
+    ]
+    assert add_releases(path, (*releases, new("0.2")), {}) == made
+
+
+def test_a_file_without_a_release_gets_its_first_and_a_version_like_a_number_stays_text(path: Path) -> None:
+    head, _, rest = path.read_text().partition("  releases:\n")
+    path.write_text(f"{head}  releases: []\n{rest[rest.index('  branches:') :]}")
+    path.write_bytes(add_releases(path, [new("0.10")], {}))
+
+    assert '  releases:\n    - version: "0.10"\n      tag: null\n' in path.read_text()
+    assert load_versions(path).megatron.releases == (new("0.10"),)
