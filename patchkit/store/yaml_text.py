@@ -172,9 +172,7 @@ def insert_entry(parent: Any, key: str, at: int, value: Any) -> None:
 
     A comment on lines of its own behind the entry above belongs to what followed it, and is left in front of that.
     """
-    items = parent[key]
-    if not items:
-        items.fa.set_block_style()
+    items, value = parent[key], _round_trip(value)
     items.insert(at, value)
     if not at:
         return
@@ -195,6 +193,17 @@ def insert_entry(parent: Any, key: str, at: int, value: Any) -> None:
         comments[place] = CommentToken(f"{first}\n{rest}", CommentMark(0), None)
         end.ca.items[name] = comments
         behind.value = f"{own}\n"
+
+
+def _round_trip(value: Any) -> Any:
+    """Return ``value`` with mappings and lists that comments can hang on; those that can already are kept."""
+    from ruamel.yaml.comments import CommentedMap, CommentedSeq  # noqa: PLC0415 - only rewriting needs it
+
+    if hasattr(value, "ca"):
+        return value
+    if isinstance(value, Mapping):
+        return CommentedMap({name: _round_trip(inner) for name, inner in value.items()})
+    return CommentedSeq(map(_round_trip, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _end(value: Any) -> tuple[Any, Any, int]:

@@ -16,11 +16,12 @@ from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import DigestMismatchError, IndexUnavailableError, UsageError
 from patchkit.operations.discover import Discovered
 from patchkit.operations.update_versions import Updated, packages, update
+from patchkit.store.versions import load_versions
 from patchkit.trees.index_listing import ListedRelease
 
 from . import made_up
 
-BUFFER, CONFIG, MODE = (f"megatron/core/{name}.py" for name in ("buffer", "config", "mode"))
+BUFFER, CONFIG, MODE, VERSION = (f"megatron/core/{name}.py" for name in ("buffer", "config", "mode", "version"))
 DAY = "2026-05-01"
 
 
@@ -110,6 +111,21 @@ def test_a_release_is_added_in_the_form_of_the_others_and_comments_stay_where_th
         )
         + "\n  # They move.\n",
     )
+
+
+def test_recorded_are_the_files_that_the_series_touches_there_and_those_recorded_of_the_release_below(
+    series: Path, cache: Path, tmp_path: Path
+) -> None:
+    news = discovered(on_index(cache, "2.1", made_up.UPSTREAM["2.0"]))
+    # Nothing is recorded yet.
+    bare = made_up.lay_sources(tmp_path / "bare")
+    update(bare, news, cache=cache)
+    more = versions_file(series)
+    more.write_text(more.read_text().replace(f"        {MODE}:", f"        {VERSION}: {'a' * 40}\n        {MODE}:"))
+    update(series, news, cache=cache)
+
+    recorded = [list(load_versions(versions_file(folder)).megatron.releases[-1].blobs) for folder in (bare, series)]
+    assert recorded == [[BUFFER, CONFIG, MODE], [BUFFER, CONFIG, MODE, VERSION]]
 
 
 def test_a_second_update_and_one_without_news_change_no_byte_and_the_lock_is_never_touched(

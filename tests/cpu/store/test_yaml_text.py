@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchkit.errors import StoreError
-from patchkit.store.yaml_text import add_entry, line_of, parse_yaml, print_yaml, rewrite_yaml
+from patchkit.store.yaml_text import add_entry, insert_entry, line_of, parse_yaml, print_yaml, rewrite_yaml
 
 
 @pytest.mark.parametrize(
@@ -185,6 +185,36 @@ def test_entries_are_added_before_the_comments_that_stand_behind_the_mapping() -
         .replace(b"empty: {}  # nothing yet\n", b"empty:     # nothing yet\n  x: y\n")
     )
     assert expected == rewrite_yaml(COMMENTED, "f.yaml", change)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "- {a: 1}",
+        "- a: 1",
+        "- a: 1  # own",
+        "- a: [1, 2]  # own",
+        "- a: {b: [1]}",
+        "- a:\n      b:\n        c: 1  # own",
+        "- a:\n      - 1\n      - 2  # own",
+        "- a: {}",
+    ],
+)
+@pytest.mark.parametrize(
+    ("value", "printed"),
+    [({"b": 2}, "- b: 2"), ({"b": {"c": 2}}, "- b:\n      c: 2"), ({"b": ["x"]}, "- b:\n      - x")],
+)
+def test_an_entry_is_inserted_before_the_comment_that_stands_in_front_of_the_next(
+    first: str, value: dict[str, Any], printed: str
+) -> None:
+    text = f"items:\n  {first}\n\n  # The second.\n  - c: 3\n\n# The end.\nmore: 1\n"
+    expected = text.replace("\n\n  # The second", f"\n  {printed}\n\n  # The second")
+    at_the_end = text.replace("\n\n# The end", f"\n  {printed}\n\n# The end")
+
+    def inserted(at: int) -> str:
+        return rewrite_yaml(text.encode(), "x", lambda document: insert_entry(document, "items", at, value)).decode()
+
+    assert (inserted(1), inserted(2)) == (expected, at_the_end)
 
 
 def test_malformed_yaml_is_not_rewritten() -> None:

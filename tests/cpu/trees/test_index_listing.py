@@ -40,7 +40,7 @@ def release(version: str, *digests: str, **told: object) -> ListedRelease:
 
 
 def test_a_json_index_tells_everything_of_each_release_in_the_order_of_versions(server: Index) -> None:
-    late, early = "2026-01-02T23:30:00.5-01:00", "2026-01-02T23:59:59Z"
+    late, early = "2026-01-02T23:30:00.500000-01:00", "2026-01-02T23:59:59Z"
     server.serve(
         PAGE,
         json_page(
