@@ -174,10 +174,11 @@ def find_target(known: tuple[Target, ...], asked: str) -> Target:
     """Return the target called ``asked``: a version, a tag, ``latest``, a branch or a commit.
 
     Versions are taken as ``v0.19.2``, ``0.19.2`` and ``core_v0.19.2``; ``latest`` is the newest release that was not
-    yanked. Raises UsageError for an unknown name.
+    yanked and is no pre-release. Raises UsageError for an unknown name.
     """
     if asked == "latest":
-        newest = next((target for target in reversed(known) if target.release and not target.release.yanked), None)
+        releases = [target for target in known if target.release and not _PRE_RELEASE.search(target.name)]
+        newest = next((target for target in reversed(releases) if target.release and not target.release.yanked), None)
         if newest is None:
             raise UsageError("there is no release that was not yanked")
         return newest
@@ -208,6 +209,8 @@ def in_range(version: str, specifier: Specifier) -> bool:
     return SpecifierSet(specifier).contains(version, prereleases=True)
 
 
+_PRE_RELEASE = re.compile(r"(?:a|b|rc|dev)\d")
+"""In a normalised version (PEP 440)."""
 _PLAIN_VERSION = re.compile(r"\d+(\.\d+)*")
 _PLAIN_SPECIFIER = re.compile(r"\s*(>=|<=|<|>)\s*\d+(\.\d+)*\s*(,\s*(>=|<=|<|>)\s*\d+(\.\d+)*\s*)*")
 _COMPARE: dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 
 from patchkit.core.upstream import Branch, Megatron, PinnedCommit, Release, Target, find_target, in_range, targets
@@ -111,6 +112,19 @@ def test_a_prefix_of_one_commit_with_two_names_is_the_first_of_them() -> None:
     twins = tuple(Target(name, "1.0", None, "abcdef0" + "1" * 33, {}, None) for name in ("x", "y"))
 
     assert find_target(twins, "abcdef0") == twins[0]
+
+
+@pytest.mark.parametrize("version", ["0.12.0a1", "0.12.0b2", "0.12.0rc0", "0.12.0.dev3", "0.12.0rc0.dev131719"])
+def test_the_latest_release_is_no_pre_release(version: str) -> None:
+    known = targets(replace(MEGATRON, releases=(*MEGATRON.releases, release(version, "6"))))
+
+    assert find_target(known, "latest").name == "0.10.0"
+
+
+def test_the_latest_release_may_be_a_post_release() -> None:
+    known = targets(replace(MEGATRON, releases=(*MEGATRON.releases, release("0.12.0.post1", "6"))))
+
+    assert find_target(known, "latest").name == "0.12.0.post1"
 
 
 @pytest.mark.parametrize("known", [(), KNOWN[2:]], ids=["no target", "only a yanked release"])
