@@ -15,6 +15,10 @@ from patchkit.core.report import Problem
 from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import DigestMismatchError, IndexUnavailableError, UsageError
 from patchkit.operations.discover import Discovered
+from patchkit.operations.regenerate import regenerate
+from patchkit.operations.sources import load_workspace
+from patchkit.operations.status import status
+from patchkit.operations.supported import supported
 from patchkit.operations.update_versions import Updated, packages, update
 from patchkit.store.versions import load_versions
 from patchkit.trees.index_listing import ListedRelease
@@ -140,6 +144,49 @@ def test_a_second_update_and_one_without_news_change_no_byte_and_the_lock_is_nev
     assert update(series, news, cache=cache) == Updated()
     assert update(series, discovered(), cache=cache) == Updated()
     assert contents(series.parents[1]) == after
+
+
+def test_a_release_that_is_listed_and_not_in_the_lock_is_no_target_yet_and_disturbs_no_other(
+    series: Path, cache: Path
+) -> None:
+    made_up.fill_cache(cache)
+    before = [row.target for row in supported(load_workspace(series))]
+    update(series, discovered(on_index(cache, "2.1", made_up.UPSTREAM["2.0"])), cache=cache)
+    workspace = load_workspace(series)
+
+    assert [row.target for row in supported(workspace)] == before
+    assert workspace.target("2.0").name == "2.0"
+    for asked in ("2.1", "latest"):
+        with pytest.raises(UsageError) as caught:
+            workspace.target(asked)
+        assert caught.value.message == "v2.1 is known, but the series was not made for it"
+    # Its files are those of 2.0, and so they are known.
+    assert status(workspace, made_up.tree("2.0")).target == "2.0"
+
+
+def test_regenerate_brings_a_listed_release_into_the_lock_where_a_variant_fits(series: Path, cache: Path) -> None:
+    made_up.fill_cache(cache)
+    update(series, discovered(on_index(cache, "2.1", made_up.UPSTREAM["2.0"])), cache=cache)
+    listed = versions_file(series).read_bytes()
+    files = (str(series / "generated" / "core_v2.1.patch"), str(series / "lock.yaml"))
+
+    check = regenerate(series, check=True, cache=cache)
+    assert (check.ok, check.written, check.problems) == (False, files, ())
+    assert regenerate(series, cache=cache).written == files
+    assert load_workspace(series).target("latest").name == "2.1"
+    # What update recorded is what regenerate would.
+    assert versions_file(series).read_bytes() == listed
+
+
+def test_regenerate_says_what_is_wrong_with_a_listed_release_that_no_variant_fits(series: Path, cache: Path) -> None:
+    made_up.fill_cache(cache)
+    other = made_up.UPSTREAM["2.0"] | {BUFFER: b"other\n"}
+    update(series, discovered(on_index(cache, "2.1", other)), cache=cache)
+    before = contents(series)
+    done = regenerate(series, check=True, cache=cache)
+
+    assert (done.ok, [problem.partition(":")[0] for problem in done.problems]) == (False, ["v2.1"])
+    assert contents(series) == before
 
 
 def test_a_tag_is_recorded_when_it_has_the_files_of_the_wheel(series: Path, cache: Path, tmp_path: Path) -> None:
