@@ -23,13 +23,22 @@ _AROUND = 3
 
 
 def with_history(
-    report: PatchRebase, carried: CarriedPatch, repository: Path, target: Target, tree: SourceTree
+    report: PatchRebase,
+    carried: CarriedPatch,
+    repository: Path,
+    target: Target,
+    tree: SourceTree,
+    *,
+    every: bool = False,
 ) -> tuple[PatchRebase, list[str]]:
-    """Return the answer with upstream's commits, and what there is to say about looking for them."""
+    """Return the answer with upstream's commits, and what there is to say about looking for them.
+
+    Asked about are the hunks that are in conflict or left out; with ``every`` all.
+    """
     from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
 
-    wanted = {*LEFT_OUT, Verdict.CONFLICT.value}
-    if not any(hunk.verdict in wanted for hunk in report.hunks):
+    wanted = {hunk.id for hunk in report.hunks if every or hunk.verdict in (*LEFT_OUT, Verdict.CONFLICT.value)}
+    if not wanted:
         return report, []
     if carried.base.commit is None or target.commit is None:
         unknown = carried.base.title if carried.base.commit is None else target.title
@@ -43,7 +52,7 @@ def with_history(
     hunks: list[HunkRebase] = []
     late: list[str] = []
     for hunk in report.hunks:
-        if hunk.verdict in wanted:
+        if hunk.id in wanted:
             commits, whole = brought_by(old, new, _touched(files[hunk.path], hunk, tree))
             hunk = replace(hunk, commits=commits)  # noqa: PLW2901 - the same hunk with more said
             late += [] if whole else [hunk.id]

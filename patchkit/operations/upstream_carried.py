@@ -47,23 +47,28 @@ def carried(session: Session, repository: Path | None) -> tuple[tuple[PatchAnswe
             answers.append(_no_base(patch, error))
             undecided = True
             continue
-        considered, told = _with_upstream(session, considered, repository)
+        considered, told = with_upstream(session, considered, repository)
         notes += [f"{patch.name}: {note}" for note in told]
         session.take(patch, considered.after)
-        answer = _answer(session, patch, considered)
+        answer = patch_answer(session, patch, considered)
         answers.append(replace(answer, provisional=undecided))
         undecided = undecided or answer.verdict in ("conflict", "differs")
     return tuple(answers), notes
 
 
-def _with_upstream(session: Session, considered: Considered, repository: Path | None) -> tuple[Considered, list[str]]:
-    """Add where things went, and which commits did it."""
+def with_upstream(
+    session: Session, considered: Considered, repository: Path | None, *, every: bool = False
+) -> tuple[Considered, list[str]]:
+    """Add where things went and which commits did it, and say what could not be found out.
+
+    Commits are named for the hunks that were not simply carried; with ``every`` for all of them.
+    """
     if considered.carried is None:
         return considered, []
     notes: list[str] = []
     report = with_moves(considered.report, considered.carried, session.tree)
     if repository is not None:
-        report, notes = with_history(report, considered.carried, repository, session.target, session.tree)
+        report, notes = with_history(report, considered.carried, repository, session.target, session.tree, every=every)
     return replace(considered, report=report), notes
 
 
@@ -71,11 +76,15 @@ def _no_base(patch: SeriesPatch, error: PatchkitError) -> PatchAnswer:
     return PatchAnswer(name=patch.name, state="broken", verdict="no-base", reason=error.message, next=error.hint or "")
 
 
-def _answer(session: Session, patch: SeriesPatch, considered: Considered) -> PatchAnswer:
+def patch_answer(session: Session, patch: SeriesPatch, considered: Considered) -> PatchAnswer:
+    """Return the answer for a patch that was considered; what it leaves is taken as part of the session already."""
     report = considered.report
     verdict, state = _VERDICTS[report.state]
     hunks = tuple(_hunks(patch, considered))
-    if verdict == "conflict" and all(hunk.state != "broken" for hunk in hunks):
+    if report.state == "already" and any(hunk.verdict == Verdict.CONFLICT.value for hunk in hunks):
+        # A variant is there; the question was what carrying another one would give.
+        verdict, state = "conflict", "broken"
+    elif verdict == "conflict" and all(hunk.state != "broken" for hunk in hunks):
         # Every hunk has its place; what came out of it is refused.
         verdict = "failed"
     checks = _checks(session, patch, considered) if verdict != "conflict" else ()
@@ -106,7 +115,7 @@ def _checks(session: Session, patch: SeriesPatch, considered: Considered) -> tup
 
 def _hunks(patch: SeriesPatch, considered: Considered) -> list[HunkAnswer]:
     report: PatchRebase = considered.report
-    fitted = _texts(considered)
+    fitted = _texts(patch, considered)
     base = _base_texts(considered.carried)
     found: list[HunkAnswer] = []
     for hunk in report.hunks:
@@ -134,10 +143,16 @@ def _hunks(patch: SeriesPatch, considered: Considered) -> list[HunkAnswer]:
     return found
 
 
-def _texts(considered: Considered) -> dict[tuple[str, str], Hunk]:
-    if considered.variant is None:
+def _texts(patch: SeriesPatch, considered: Considered) -> dict[tuple[str, str], Hunk]:
+    """Return the hunks as they are for the target: those of the variant that is there, or of the one to be made."""
+    name = considered.report.variant
+    if name is not None and name in patch.texts and considered.report.state == "already":
+        text = patch.variant(name)
+    elif considered.variant is not None:
+        text = considered.variant.patch
+    else:
         return {}
-    return {(file.path, hunk.id): hunk for file in considered.variant.patch.files for hunk in file.hunks}
+    return {(file.path, hunk.id): hunk for file in text.files for hunk in file.hunks}
 
 
 def _base_texts(carried: CarriedPatch | None) -> dict[tuple[str, str], Hunk]:

@@ -1,0 +1,135 @@
+"""explain: both sides of a patch's hunks on a target, with the upstream commits between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from patchkit import __version__
+from patchkit.core.explained import Explained, HunkExplained, Proposal
+from patchkit.core.gating.drift import fingerprint
+from patchkit.core.panes import pane_rows
+from patchkit.core.scopes import MODULE
+from patchkit.core.upstream_report import HunkAnswer
+from patchkit.errors import UsageError
+from patchkit.operations.rebase_carry import CarriedFile
+from patchkit.operations.rebase_judge import consider
+from patchkit.operations.rebase_session import Request, Session
+from patchkit.operations.rebase_targets import Upstream
+from patchkit.operations.sources import Workspace, load_workspace
+from patchkit.operations.upstream_carried import patch_answer, with_upstream
+from patchkit.operations.upstream_targets import named
+from patchkit.progress import Reporter, silent
+from patchkit.store.cache import default_cache
+from patchkit.store.memory import load_resolutions
+
+AROUND = 6
+"""Lines of the base shown on each side of a hunk."""
+
+
+def explain_hunks(
+    folder: Path,
+    patch_name: str,
+    hunk_id: str | None,
+    onto: str,
+    *,
+    base: str | None = None,
+    repository: Path | None = None,
+    cache: Path | None = None,
+    reporter: Reporter = silent,
+) -> Explained:
+    """Explain one hunk of a patch, or all of them. Raises UsageError, SourceError, TreeError."""
+    workspace = load_workspace(folder)
+    series = workspace.sources.series
+    patch = series.patch(patch_name)
+    upstream = Upstream(workspace.versions, repository, cache=cache or default_cache(), reporter=reporter)
+    session = _session(workspace, upstream, onto, base, repository)
+    for below in series.patches[: series.patches.index(patch)]:
+        reporter.step(f"carrying {below.name} to {session.target.title}")
+        session.take(below, consider(session, below).after)
+    reporter.step(f"carrying {patch.name} to {session.target.title}")
+    considered, notes = with_upstream(session, consider(session, patch), repository, every=True)
+    answer = patch_answer(session, patch, considered)
+    if considered.carried is None:
+        raise UsageError(f"{patch.name} is not carried to {session.target.title}: {answer.reason or answer.verdict}")
+    chosen = [hunk for hunk in answer.hunks if hunk_id in (None, hunk.id)]
+    if not chosen:
+        known = ", ".join(hunk.id for hunk in answer.hunks)
+        raise UsageError(
+            f"{patch.name} has no hunk {hunk_id!r} on {considered.carried.base.title}",
+            hint=f"hunks: {known}; name another base with --from BASE",
+        )
+    files = {file.path: file for file in considered.carried.files}
+    return Explained(
+        tool=__version__,
+        series=str(folder),
+        patch=patch.name,
+        base=considered.carried.base.title,
+        target=session.target.title,
+        verdict=answer.verdict,
+        reason=answer.reason,
+        variant=answer.variant,
+        hunks=tuple(_explained(hunk, files[hunk.path], session) for hunk in chosen),
+        review=answer.review,
+        notes=tuple(notes),
+    )
+
+
+def _session(workspace: Workspace, upstream: Upstream, onto: str, base: str | None, repository: Path | None) -> Session:
+    series = workspace.sources.series
+    wanted = named(workspace.versions, repository, [onto], ())[0]
+    if wanted.missing:
+        raise UsageError(f"{onto}: {wanted.missing}", hint=wanted.hint or None)
+    tree = upstream.tree(wanted.target)
+    if tree is None:
+        raise UsageError(f"the text of {wanted.target.title} is out of reach", hint="give a clone with --git REPO")
+    moved = wanted.target.name if wanted.recorded is not None else None
+    request = Request(onto=onto, base=base or moved, repository=repository)
+    known = load_resolutions(series.folder)
+    return Session(series, upstream, request, known, workspace.sources.lock, at=(wanted.target, tree))
+
+
+def _explained(hunk: HunkAnswer, file: CarriedFile, session: Session) -> HunkExplained:
+    texts = file.texts
+    base, changed, before = (_lines(text) for text in (texts.base, texts.changed, texts.before))
+    first, last = _window(hunk, file)
+    scope = hunk.old.scope.split(", ")[0] if hunk.old is not None else MODULE
+    signatures = [_signature(text, scope, file.path) for text in (texts.base, texts.before)]
+    return HunkExplained(
+        hunk=hunk,
+        scope=scope,
+        old_signature=signatures[0],
+        new_signature=signatures[1],
+        rows=pane_rows(base, changed, before, first - AROUND, last + AROUND),
+        proposals=_proposals(hunk, file, session),
+    )
+
+
+def _window(hunk: HunkAnswer, file: CarriedFile) -> tuple[int, int]:
+    """Return first and last line of the base that matter to the hunk: its own, and those of its conflicts."""
+    spans = [(met.spot.base[0] + 1, met.spot.base[1]) for met in file.met if hunk.id in met.ids]
+    if hunk.old is not None:
+        spans.append((hunk.old.first, hunk.old.last))
+    if not spans:
+        return 1, 0
+    return min(first for first, _ in spans), max(last for _, last in spans)
+
+
+def _proposals(hunk: HunkAnswer, file: CarriedFile, session: Session) -> tuple[Proposal, ...]:
+    keys = [key for met in file.met if hunk.id in met.ids for key in met.offers]
+    known = session.resolutions
+    return tuple(
+        Proposal(key=key, author=known[key].author, reason=known[key].reason, text=known[key].resolution)
+        for key in dict.fromkeys(keys)
+    )
+
+
+def _signature(content: bytes | None, scope: str, path: str) -> str:
+    if content is None or scope == MODULE or not path.endswith((".py", ".pyi")):
+        return ""
+    found = fingerprint(content, scope)
+    return found.signature if found is not None else ""
+
+
+def _lines(content: bytes | None) -> Sequence[str]:
+    return (content or b"").decode("utf-8", "replace").splitlines()

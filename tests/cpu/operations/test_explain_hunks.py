@@ -1,0 +1,122 @@
+"""explain on the made-up Megatron of the rebase tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from trees.snapshots import contents
+
+from patchkit.core.explained import Explained
+from patchkit.errors import UsageError
+from patchkit.operations.explain_hunks import explain_hunks
+from patchkit.operations.rebase import rebase, resume
+from patchkit.operations.rebase_hand import Signed
+from patchkit.operations.rebase_run import Surroundings
+from patchkit.operations.rebase_session import Request
+
+from .carried_world import CODE, CODE_1, NOTES, World
+from .test_rebase import CLASH, DRIFTED, MOVED
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Callable[[dict[str, bytes | None]], World]:
+    return lambda newer: World(tmp_path / "world", newer)
+
+
+def explained(world: World, what: str, onto: str = "2.0", **how: object) -> Explained:
+    patch, _, hunk = what.partition("/")
+    return explain_hunks(world.series, patch, hunk or None, onto, cache=world.cache, **how)  # type: ignore[arg-type]
+
+
+def panes(answer: Explained, at: int = 0) -> list[tuple[str | None, str | None, str | None]]:
+    def text(line: object) -> str | None:
+        return None if line is None else f"{'' if line.same else '*'}{line.text}"  # type: ignore[attr-defined]
+
+    return [(text(row.base), text(row.patch), text(row.target)) for row in answer.hunks[at].rows]
+
+
+def test_a_conflict_is_shown_with_its_three_sides(world: Callable[..., World]) -> None:
+    answer = explained(world(CLASH), "first/notes-colour")
+    assert (answer.patch, answer.base, answer.target, answer.verdict) == ("first", "v1.0", "v2.0", "conflict")
+    assert [(each.hunk.id, each.hunk.verdict) for each in answer.hunks] == [("notes-colour", "conflict")]
+    assert panes(answer) == [
+        ("name: buffer",) * 3,
+        ("colour: red", "*colour: green", "*colour: blue"),
+        *[(line, line, line) for line in ("weight: 1", "", "shape: round", "height: 2", "width: 3", "depth: 4")],
+    ]
+
+
+def test_all_hunks_of_a_patch_are_explained_when_none_is_named(world: Callable[..., World]) -> None:
+    answer = explained(world(MOVED), "first")
+    assert [(each.hunk.id, each.hunk.verdict) for each in answer.hunks] == [
+        ("grads-region", "moved"),
+        ("notes-colour", "exact"),
+    ]
+    assert "+        with region():\n" in answer.hunks[0].hunk.diff
+
+
+def test_a_scope_is_told_with_its_signature_before_and_after(world: Callable[..., World]) -> None:
+    newer = {CODE: CODE_1.replace(b"self, size, kind", b"self, size, kind, device=None")}
+    each = explained(world(newer), "first/grads-region").hunks[0]
+    assert (each.scope, each.old_signature, each.new_signature) == (
+        "Buffer.__init__",
+        "def __init__(self, size, kind)",
+        "def __init__(self, size, kind, device=None)",
+    )
+    assert [drift.scope for drift in each.hunk.drift] == ["Buffer.__init__"]
+
+
+def test_what_the_patches_below_leave_is_what_the_hunk_meets(world: Callable[..., World]) -> None:
+    answer = explained(world(MOVED), "second/reload-mark")
+    new = answer.hunks[0].hunk.new
+    assert new is not None
+    assert (new.first, new.last) == (20, 20)
+    assert ("", "", "") in panes(answer)
+
+
+def test_with_a_history_every_hunk_names_its_commits(world: Callable[..., World]) -> None:
+    made = world({**DRIFTED, **CLASH})
+    answer = explained(made, "first", repository=made.repository())
+    assert [(each.hunk.id, [commit.pull_request for commit in each.hunk.commits]) for each in answer.hunks] == [
+        ("grads-region", [27]),
+        ("notes-colour", [27]),
+    ]
+
+
+def test_a_solution_of_the_same_conflict_elsewhere_is_offered(world: Callable[..., World]) -> None:
+    made = world(CLASH)
+    around = Surroundings(today="2026-11-30", cache=made.cache)
+    rebase(made.series, Request(onto="2.0"), around)
+    file = made.series / ".rebase" / "2.0" / "first" / NOTES
+    head, _, rest = file.read_bytes().partition(b"<<<<<<< ")
+    file.write_bytes(head + b"colour: teal\n" + rest.partition(b">>>>>>> ")[2].partition(b"\n")[2])
+    signed = Signed("A U Thor <author@example.org>", "Both.")
+    assert resume(made.series, around, signed=signed).verdict == "written"
+    # The same conflict, and another line beside it.
+    again = World(made.root.parent / "again", {NOTES: CLASH[NOTES].replace(b"shape: round", b"shape: oval")})
+    for path in contents(made.series / "resolutions"):
+        (again.series / "resolutions").mkdir(exist_ok=True)
+        (again.series / "resolutions" / path).write_bytes((made.series / "resolutions" / path).read_bytes())
+    proposals = explained(again, "first/notes-colour").hunks[0].proposals
+    assert [(each.author, each.reason.strip()) for each in proposals] == [("A U Thor <author@example.org>", "Both.")]
+
+
+def test_what_nobody_has_is_a_usage_error(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    with pytest.raises(UsageError) as caught:
+        explained(made, "first/nothing")
+    assert caught.value.message == "first has no hunk 'nothing' on v1.0"
+    assert caught.value.hint == "hunks: grads-region, notes-colour; name another base with --from BASE"
+    with pytest.raises(UsageError, match="the series has no patch 'third'"):
+        explained(made, "third")
+    with pytest.raises(UsageError, match="unknown release"):
+        explained(made, "first", onto="3.0")
+
+
+def test_explaining_writes_nothing(world: Callable[..., World]) -> None:
+    made = world(CLASH)
+    before = made.sources()
+    explained(made, "first")
+    assert made.sources() == before

@@ -1,0 +1,113 @@
+"""The GitHub Action, its example and the pre-commit hooks, by their schemas; the step's script by running it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+STEP = next(step for step in ACTION["runs"]["steps"] if step.get("id") == "check")
+
+FAKE = """\
+#!/bin/sh
+printf '%s\\n' "$@" > "$RUNNER_TEMP/arguments"
+exit "$FAKE_CODE"
+"""
+
+
+@pytest.mark.parametrize(
+    ("schema", "file"),
+    [
+        ("vendor.github-actions", "action.yml"),
+        ("vendor.github-workflows", "docs/examples/check-upstream.yml"),
+    ],
+)
+def test_it_is_what_github_takes(schema: str, file: str) -> None:
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(ROOT / file)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "ok -- validation done\n"), done.stdout + done.stderr
+
+
+def test_the_hooks_are_what_pre_commit_takes() -> None:
+    command = [sys.executable, "-m", "pre_commit", "validate-manifest", str(ROOT / ".pre-commit-hooks.yaml")]
+    assert subprocess.run(command, check=False).returncode == 0
+
+
+def test_the_example_uses_inputs_that_there_are() -> None:
+    example = yaml.safe_load((ROOT / "docs/examples/check-upstream.yml").read_text())
+    uses = [step for step in example["jobs"]["check"]["steps"] if "megatron-patchkit" in step.get("uses", "")]
+    assert [set(step["with"]) - set(ACTION["inputs"]) for step in uses] == [set()]
+
+
+def run(folder: Path, code: int, **inputs: str) -> tuple[int, list[str], str]:
+    """Run the step's script with a patchkit that notes its arguments; return exit code, arguments, outputs."""
+    bin_folder = folder / "patchkit" / "bin"
+    bin_folder.mkdir(parents=True)
+    fake = bin_folder / "patchkit"
+    fake.write_text(FAKE)
+    fake.chmod(0o755)
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "RUNNER_TEMP": str(folder),
+        "GITHUB_STEP_SUMMARY": str(folder / "summary"),
+        "GITHUB_OUTPUT": str(folder / "output"),
+        "FAKE_CODE": str(code),
+        **{name: inputs.get(name, "") for name in STEP["env"]},
+    }
+    # What GitHub runs for `shell: bash`.
+    done = subprocess.run(
+        ["/bin/bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", STEP["run"]], check=False, env=environment
+    )
+    return done.returncode, (folder / "arguments").read_text().splitlines(), (folder / "output").read_text()
+
+
+@pytest.mark.parametrize(("code", "ends"), [(0, 0), (1, 1), (3, 3), (4, 4), (5, 0)])
+def test_the_step_ends_as_patchkit_does_and_new_is_no_failure(tmp_path: Path, code: int, ends: int) -> None:
+    assert run(tmp_path, code)[0::2] == (ends, f"exit-code={code}\n")
+
+
+def test_without_inputs_the_built_in_series_is_looked_at(tmp_path: Path) -> None:
+    page = f"{tmp_path}/check-upstream"
+    assert run(tmp_path, 0)[1] == [
+        "check-upstream",
+        "--format",
+        "github",
+        "--detailed-exit-code",
+        "--report",
+        f"markdown={tmp_path}/summary",
+        "--report",
+        f"html={page}/index.html",
+        "--report",
+        f"json={page}/report.json",
+        "--report",
+        f"sarif={page}/report.sarif",
+    ]
+
+
+def test_inputs_become_options_and_never_commands(tmp_path: Path) -> None:
+    inputs = {
+        "PATCHES": "my patches; touch hacked",
+        "CLONE": "$(touch hacked)",
+        "NEW_ONLY": "true",
+        "ARGUMENTS": "--pre --onto `touch`",
+    }
+    code, arguments, _ = run(tmp_path, 0, **inputs)
+    assert (code, arguments[12:]) == (
+        0,
+        [
+            "--patches",
+            "my patches; touch hacked",
+            "--git",
+            "$(touch hacked)",
+            "--new-only",
+            "--pre",
+            "--onto",
+            "`touch`",
+        ],
+    )
+    assert not Path("hacked").exists()
