@@ -153,6 +153,8 @@ class UpstreamReport(Item, frozen=True, kw_only=True):
     """Folder of the series."""
     digest: str
     """Of the series' sources."""
+    repository: str = ""
+    """Address of upstream's public repository, as upstream_versions.yaml has it."""
     targets: tuple[TargetAnswer, ...] = ()
     found: tuple[FoundRelease, ...] = ()
     problems: tuple[Problem, ...] = ()

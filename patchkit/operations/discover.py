@@ -43,18 +43,19 @@ def discover(
     *,
     repository: Path | None = None,
     pre: bool = False,
+    offline: bool = False,
     reporter: Reporter = silent,
 ) -> Discovered:
     """Look for releases at the package indexes that pip is set up for and, with ``repository``, among its tags.
 
-    Pre-releases and dev builds are found with ``pre`` only, yanked releases always. That an index or the objects of a
-    repository are out of reach is a note; the caller tells from ``index`` and ``tags`` whether anything was looked at.
-    Nothing is written. Raises TreeError when ``repository`` is no git repository.
+    Pre-releases and dev builds are found with ``pre`` only, yanked releases always. ``offline`` asks no index. That an
+    index or the objects of a repository are out of reach is a note; the caller tells from ``index`` and ``tags``
+    whether anything was looked at. Nothing is written. Raises TreeError when ``repository`` is no git repository.
     """
     megatron = versions.megatron
     problems: list[Problem] = []
     notes: list[str] = []
-    listing = _listing(megatron.distribution, notes, reporter)
+    listing = None if offline else _listing(megatron.distribution, notes, reporter)
     tags: tuple[ReleaseTag, ...] | None = None
     if repository is not None:
         reporter.step(f"looking for tags in {repository}")

@@ -58,6 +58,8 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     """Those of ``found`` that can be looked at."""
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    """Files to which what was found was added."""
 
 
 def check_upstream(
@@ -87,10 +89,12 @@ def check_upstream(
         verdict=verdict,
         series=str(folder),
         digest=series.digest,
+        repository=workspace.versions.megatron.repository,
         targets=answers,
         found=discovery.found,
         problems=tuple(discovery.problems),
         notes=(*discovery.notes, *looking.notes),
+        written=discovery.written,
     )
 
 

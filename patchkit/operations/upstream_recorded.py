@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from patchkit.core.blobs import blob_id_if_any
+from patchkit.core.carry import Verdict as Carried
 from patchkit.core.placement import Verdict
-from patchkit.core.rebasing.rebased import PlaceReport
+from patchkit.core.rebasing.rebased import CommitReport, PlaceReport
 from patchkit.core.report import CheckReport, Problem
 from patchkit.core.scopes import MODULE
 from patchkit.core.series import TargetLock
 from patchkit.core.upstream import Target
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer
 from patchkit.operations.checks import run_checks
-from patchkit.operations.coverage import why_not_needed
+from patchkit.operations.coverage import applies, why_not_needed
 from patchkit.operations.layers import Layer, layers, result
 from patchkit.operations.upstream_answers import groups, hunk_text, with_states
 from patchkit.store.series import Series, SeriesPatch
@@ -48,7 +49,7 @@ def _patch(
         return PatchAnswer(name=patch.name, state="fine", verdict="not-needed", reason=reason)
     wrong = _not_as_locked(layer, lock.patches[patch.name].files)
     failed = [check for check in checks if not check.ok]
-    hunks = tuple(_hunks(layer))
+    hunks = (*_hunks(layer), *_upstreamed(patch, target, layer))
     answer = PatchAnswer(
         name=patch.name,
         state="fine",
@@ -94,6 +95,31 @@ def _hunks(layer: Layer) -> list[HunkAnswer]:
                     diff=hunk_text(file.path, hunk),
                 )
             )
+    return found
+
+
+def _upstreamed(patch: SeriesPatch, target: Target, layer: Layer) -> list[HunkAnswer]:
+    """Return the hunks that the target's variant lacks because patch.yaml says that upstream has their group."""
+    there = {hunk.id for file in layer.text.files for hunk in file.hunks}
+    found: list[HunkAnswer] = []
+    for has in patch.document.upstream:
+        if has.target != target.name:
+            continue
+        commit = CommitReport(has.commit, " ".join(has.note.split()), has.pull_request) if has.commit else None
+        found.extend(
+            HunkAnswer(
+                id=spec.id,
+                group=spec.group,
+                path=spec.file,
+                state="fine",
+                verdict=Carried.UPSTREAMED.value,
+                intent=spec.intent,
+                reason=has.groups[spec.group],
+                commits=(commit,) if commit is not None else (),
+            )
+            for spec in patch.document.hunks
+            if spec.id not in there and spec.group in has.groups and applies(spec, target)
+        )
     return found
 
 

@@ -100,12 +100,12 @@ class _Clone:
     def tip(self, wanted: Wanted) -> Wanted:
         """Return a tracked branch as it is now: upstream's, as far as this clone has fetched it.
 
-        In a checkout that is the branch of the remote, since a local one is as old as its last pull; in a bare mirror
-        the branches are upstream's own.
+        Where the remote's branches are kept apart, that is the remote's, since a local one is as old as its last pull;
+        in a mirror the branches are upstream's own.
         """
         name = wanted.target.name
         spellings = [f"refs/remotes/origin/{name}", f"refs/heads/{name}"]
-        for spelling in reversed(spellings) if self._is_bare() else spellings:
+        for spelling in spellings if self._keeps_apart() else reversed(spellings):
             try:
                 tree = self._at(spelling)
             except RevisionNotFoundError:
@@ -136,9 +136,12 @@ class _Clone:
         target = Target(title, pinned.as_of, None, tree.commit, {}, None)
         return Wanted(target=target, kind="revision", date=pinned.date, listed=False)
 
-    def _is_bare(self) -> bool:
-        answer = self._at("HEAD").ask("rev-parse", "--is-bare-repository")
-        return answer.strip() == b"true"
+    def _keeps_apart(self) -> bool:
+        try:
+            return b"refs/remotes/origin/" in self._at("HEAD").ask("config", "--get-all", "remote.origin.fetch")
+        except TreeError:
+            # No such remote, or nothing checked out.
+            return False
 
     def _at(self, revision: str) -> GitTree:
         self._any = GitTree(self._repository, revision) if self._any is None else self._any.at(revision)

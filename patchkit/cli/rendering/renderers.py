@@ -64,6 +64,12 @@ def _github(report: UpstreamReport, looks: Looks) -> str:
     return render_github(report, looks.places)
 
 
+def _html(report: UpstreamReport, _looks: Looks) -> str:
+    from patchkit.cli.rendering.html import render_html
+
+    return render_html(report)
+
+
 RENDERERS: Final[Mapping[str, Renderer]] = {
     "text": _text,
     "json": _json,
@@ -71,6 +77,7 @@ RENDERERS: Final[Mapping[str, Renderer]] = {
     "junit": _junit,
     "sarif": _sarif,
     "github": _github,
+    "html": _html,
 }
 """Every renderer by the name that --format has for it."""
 

@@ -1,0 +1,69 @@
+"""What check-upstream asks of discovery: releases beside the listed ones, and what contradicts the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from patchkit.core.upstream import Release
+from patchkit.operations.discover import Discovered, discover
+from patchkit.operations.upstream_check import Discovery
+from patchkit.progress import Reporter, silent
+from patchkit.store.location import versions_file
+from patchkit.store.versions import load_versions
+
+
+def look_around(
+    folder: Path,
+    *,
+    repository: Path | None = None,
+    pre: bool = False,
+    offline: bool = False,
+    update: bool = False,
+    reporter: Reporter = silent,
+) -> Discovery:
+    """Look for releases that the series in ``folder`` does not list; with ``update`` list them.
+
+    ``offline`` asks no package index. Raises UsageError when the file is not the series' own, SourceError, TreeError.
+    """
+    found = discover(
+        load_versions(versions_file(folder)), repository=repository, pre=pre, offline=offline, reporter=reporter
+    )
+    answer = Discovery(found=found.found, releases=tuple(_releases(found)), problems=found.problems, notes=found.notes)
+    if not update or not found.found:
+        return answer
+    from patchkit.operations.update_versions import update as write  # noqa: PLC0415 - only --update writes
+
+    done = write(folder, found, repository=repository, reporter=reporter)
+    return replace(
+        answer,
+        found=tuple(each for each in found.found if each.version not in done.added),
+        releases=tuple(each for each in answer.releases if each.version not in done.added),
+        problems=(*answer.problems, *done.problems),
+        notes=(*answer.notes, *done.notes, *(f"v{version} was added to {done.written[0]}" for version in done.added)),
+        written=done.written,
+    )
+
+
+def _releases(found: Discovered) -> Iterable[Release]:
+    """Yield those that can be looked at: what a wheel ships and its blob ids are seen when it is read."""
+    for each in found.found:
+        listed = found.releases.get(each.version)
+        if listed is not None and listed.files:
+            yield Release(
+                version=each.version,
+                tag=each.tag,
+                commit=each.commit,
+                date=each.date,
+                python=listed.python,
+                yanked=each.yanked,
+                ships=(_UNSEEN,),
+                blobs={},
+                files=dict(listed.files),
+            )
+
+
+_UNSEEN = "?"
+"""What a release ships is seen when it is added; to look at it nobody needs to know."""
