@@ -20,6 +20,8 @@ class ExitCode(IntEnum):
     """A file of the series, or upstream_versions.yaml, is malformed."""
     TREE = 4
     """Upstream cannot be read, or the target cannot be read or written."""
+    NEW = 5
+    """check-upstream --detailed-exit-code: upstream is new, and all is fine."""
     INTERRUPTED = 130
     BUG = 255
 

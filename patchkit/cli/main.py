@@ -12,7 +12,20 @@ from patchkit.cli.exit_codes import ExitCode, exit_code
 from patchkit.cli.output import print_error, print_json_error
 from patchkit.errors import PatchkitError
 
-_COMMANDS = ("apply", "capture", "import", "lint", "rebase", "regenerate", "revert", "status", "upstream", "verify")
+_COMMANDS = (
+    "apply",
+    "capture",
+    "check-upstream",
+    "explain",
+    "import",
+    "lint",
+    "rebase",
+    "regenerate",
+    "revert",
+    "status",
+    "upstream",
+    "verify",
+)
 
 
 class _LazyGroup(click.Group):
@@ -27,7 +40,8 @@ class _LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         # A module called import could not be named in an import statement.
-        module = importlib.import_module(f"patchkit.cli.commands.{cmd_name}{'_' if cmd_name == 'import' else ''}")
+        name = cmd_name.replace("-", "_")
+        module = importlib.import_module(f"patchkit.cli.commands.{name}{'_' if name == 'import' else ''}")
         command: click.Command = module.command
         return command
 
@@ -38,7 +52,7 @@ def patchkit() -> None:
     """Carry, apply and prove patches against NVIDIA Megatron-LM.
 
     Exit codes: 0 done, or done already; 1 the answer is no; 2 usage; 3 our files are malformed; 4 upstream or the
-    target cannot be read or written; 130 interrupted; 255 a bug.
+    target cannot be read or written; 5 new and fine (check-upstream --detailed-exit-code); 130 interrupted; 255 a bug.
     """
 
 

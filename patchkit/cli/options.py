@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from patchkit.cli.completion import complete_patch, complete_target
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.output import print_json, print_problem
 from patchkit.cli.text import report_lines
@@ -27,6 +28,7 @@ def megatron_option(function: F) -> F:
     return click.option(
         "--megatron",
         metavar="RELEASE",
+        shell_complete=complete_target,
         help="v0.19.2, 0.19.2, core_v0.19.2, latest, installed, a branch or a commit. Default: what the files say.",
     )(function)
 
@@ -39,7 +41,12 @@ def patches_option(function: F) -> F:
 def patch_option(function: F) -> F:
     """Add ``--patch``."""
     return click.option(
-        "--patch", "names", multiple=True, metavar="NAME", help="Only this patch (repeatable). Default: all."
+        "--patch",
+        "names",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=complete_patch,
+        help="Only this patch (repeatable). Default: all.",
     )(function)
 
 

@@ -1,0 +1,113 @@
+"""patchkit check-upstream."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import click
+
+from patchkit.cli.completion import complete_target
+from patchkit.cli.exit_codes import ExitCode
+from patchkit.cli.options import FOLDER, PATH, patches_option
+from patchkit.cli.output import StderrReporter
+from patchkit.cli.rendering.places import read_places
+from patchkit.cli.rendering.renderers import RENDERERS, render
+from patchkit.errors import UsageError, WriteFailedError
+from patchkit.operations.upstream_check import Asked, check_upstream
+from patchkit.operations.upstream_discovery import look_around
+from patchkit.operations.upstream_news import marked, news
+from patchkit.store.location import edited_patches
+from patchkit.store.reported import STATE, load_reported, write_reported
+
+
+@click.command("check-upstream")
+@click.option("--git", "repository", type=FOLDER, help="A clone of Megatron-LM: for branches, commits, tags.")
+@click.option(
+    "--onto",
+    "onto",
+    multiple=True,
+    metavar="TARGET",
+    shell_complete=complete_target,
+    help="Only this target (repeatable). Default: all.",
+)
+@click.option(
+    "--from",
+    "base",
+    metavar="BASE",
+    shell_complete=complete_target,
+    help="Target whose variants are carried. Default: the nearest before.",
+)
+@click.option("--pre", is_flag=True, help="Look for pre-releases and dev builds too.")
+@click.option("--offline", is_flag=True, help="Ask no package index: what is in the cache, and git.")
+@click.option("--update", is_flag=True, help="Add the releases that were found to upstream_versions.yaml.")
+@click.option("--new-only", is_flag=True, help="Print only what the state file does not have, and add it there.")
+@click.option("--state", type=PATH, help=f"The state file. Default: {STATE} in the folder of the series.")
+@click.option("--detailed-exit-code", is_flag=True, help="Exit with 5 when upstream is new since then and all is fine.")
+@click.option("--format", "style", type=click.Choice(list(RENDERERS)), default="text", show_default=True)
+@click.option("--report", "reports", multiple=True, metavar="FORMAT=FILE", help="Write the answer to a file too.")
+@patches_option
+def command(
+    *,
+    repository: Path | None,
+    onto: tuple[str, ...],
+    base: str | None,
+    pre: bool,
+    offline: bool,
+    update: bool,
+    new_only: bool,
+    state: Path | None,
+    detailed_exit_code: bool,
+    style: str,
+    reports: tuple[str, ...],
+    patches: Path | None,
+) -> int:
+    """Say what upstream did to each patch: on every release, tracked branch and pinned commit.
+
+    Exits with 0 when all is fine, 1 when something is broken or has to be looked at, 4 when nothing could be looked at.
+    With --new-only only what is new counts, and nothing new prints nothing.
+    """
+    folder = patches or edited_patches()
+    files = dict(_report_file(text) for text in reports)
+    state_file = state or folder / STATE
+    known = load_reported(state_file) if new_only or detailed_exit_code else {}
+    reporter = StderrReporter(verbose=style == "text" and not new_only)
+    discovery = look_around(folder, repository=repository, pre=pre, offline=offline, update=update, reporter=reporter)
+    asked = Asked(onto=onto, base=base, repository=repository, offline=offline)
+    whole = check_upstream(folder, asked, discovery, reporter=reporter)
+    found = news(whole, known)
+    report = found.report if new_only else marked(whole, known) if detailed_exit_code else whole
+    places = read_places(whole, folder)
+    columns = shutil.get_terminal_size((_WIDTH, 24)).columns
+    colour = sys.stdout.isatty()
+    if not (new_only and style == "text" and not found.anything):
+        click.echo(render(report, style, colour=colour, width=columns, places=places), nl=False, color=colour)
+    for path, other in files.items():
+        # Files are looked at one by one and later: each has everything, what is new is marked.
+        _write(path, render(marked(whole, known), other, width=_WIDTH, places=places))
+    if new_only and found.known != known:
+        write_reported(state_file, found.known)
+    if whole.verdict == "unreachable":
+        return int(ExitCode.TREE)
+    if not report.ok:
+        return int(ExitCode.NO)
+    return int(ExitCode.NEW if detailed_exit_code and found.anything else ExitCode.DONE)
+
+
+_WIDTH = 120
+"""Columns of a text that goes to no terminal."""
+
+
+def _report_file(text: str) -> tuple[Path, str]:
+    style, sign, path = text.partition("=")
+    if not sign or not path or style not in RENDERERS:
+        raise UsageError(f"--report {text}: not FORMAT=FILE", hint=f"formats: {', '.join(RENDERERS)}")
+    return Path(path), style
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise WriteFailedError(f"cannot write {path}: {error.strerror}") from error

@@ -1,0 +1,226 @@
+"""check-upstream and explain from the command line: what is printed, written, and the exit codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+from operations.carried_world import NOTES, NOTES_1, World
+from operations.test_upstream_check import tracked, without_wheel
+from trees.repositories import record
+
+from patchkit.store.schemas import schema_texts
+
+from .conftest import Command
+from .test_rebase import CLASH, DRIFTED, MOVED, world
+
+
+@pytest.fixture
+def check(patchkit: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Run ``patchkit check-upstream`` on the series of a world, asking no index."""
+
+    def command(there: World, *arguments: str | Path) -> object:
+        monkeypatch.setenv("PATCHKIT_CACHE", str(there.cache))
+        return patchkit("check-upstream", "--offline", "--patches", there.series, *arguments)
+
+    return command  # type: ignore[return-value]  # a world is one more argument
+
+
+def test_all_fine_is_little_to_read_and_ends_with_0(check: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, MOVED)
+    ran = check(there)
+    rebase = f"patchkit rebase --onto v2.0 --patches {there.series}"
+    assert (ran.code, " ".join(ran.out.split())) == (
+        0,
+        f"v2.0: next: nothing to decide: `{rebase}` writes the variants 2 targets, 2 patches: fine",
+    )
+
+
+@pytest.mark.parametrize(("newer", "word"), [(CLASH, "conflict"), (DRIFTED, "drift")])
+def test_what_is_broken_or_to_be_looked_at_ends_with_1(
+    check: Command, tmp_path: Path, newer: dict[str, bytes], word: str
+) -> None:
+    ran = check(world(tmp_path, newer))
+    assert ran.code == 1
+    assert word in ran.out
+
+
+def test_nothing_in_reach_ends_with_4_and_a_part_of_it_does_not(check: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, MOVED)
+    without_wheel(there, "2.0")
+    assert check(there).code == 0
+    without_wheel(there, "1.0")
+    other = World(tmp_path / "other", dict(MOVED))
+    without_wheel(other, "1.0", "2.0")
+    assert check(other).code == 4
+
+
+def test_the_json_is_of_the_shipped_schema(check: Command, tmp_path: Path) -> None:
+    ran = check(world(tmp_path, {**CLASH, **DRIFTED}), "--format", "json")
+    answer = json.loads(ran.out)
+    jsonschema.validate(answer, json.loads(schema_texts()["upstream_report.schema.json"]))
+    assert [(target["name"], target["state"]) for target in answer["targets"]] == [("1.0", "fine"), ("2.0", "broken")]
+
+
+def test_a_second_run_has_nothing_new_to_say(check: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, CLASH)
+    first = check(there, "--new-only")
+    state = (there.series / "reported.txt").read_text()
+    second = check(there, "--new-only")
+    assert (first.code, "conflict" in first.out) == (1, True)
+    assert [line.split()[0] for line in state.splitlines()[1:]] == ["1.0", "2.0"]
+    assert (second.code, second.out, second.err) == (0, "", "")
+    assert (there.series / "reported.txt").read_text() == state
+
+
+def test_new_and_fine_has_an_exit_code_of_its_own(check: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, MOVED)
+    assert check(there, "--new-only", "--detailed-exit-code").code == 5
+    assert check(there, "--new-only", "--detailed-exit-code").code == 0
+    assert check(there, "--detailed-exit-code").code == 0
+    (there.series / "reported.txt").unlink()
+    assert check(there, "--detailed-exit-code").code == 5
+    assert not (there.series / "reported.txt").exists()
+
+
+def test_only_the_branch_that_moved_is_news(check: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, MOVED)
+    repository = tracked(there)
+    assert check(there, "--git", repository, "--new-only").code == 0
+    (repository / NOTES).write_bytes(NOTES_1.replace(b"colour: red", b"colour: blue"))
+    record(repository, "Blue (#9)")
+    ran = check(there, "--git", repository, "--new-only", "--format", "json")
+    answer = json.loads(ran.out)
+    assert (ran.code, [target["name"] for target in answer["targets"]]) == (1, ["main"])
+
+
+def test_a_state_file_elsewhere_and_one_with_marks(check: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, MOVED)
+    state = tmp_path / "state"
+    assert check(there, "--new-only", "--state", state).code == 0
+    assert not (there.series / "reported.txt").exists()
+    state.write_text("<<<<<<< HEAD\n" + state.read_text())
+    ran = check(there, "--new-only", "--state", state)
+    assert (ran.code, ran.err.splitlines()[0]) == (3, f"error: {state}:1: this is the mark of an unfinished merge")
+
+
+def test_files_have_everything_also_when_nothing_is_new(check: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, CLASH)
+    check(there, "--new-only")
+    files = {style: tmp_path / f"answer.{style}" for style in ("html", "json", "sarif", "junit", "markdown", "github")}
+    ran = check(
+        there, "--new-only", *(part for style, file in files.items() for part in ("--report", f"{style}={file}"))
+    )
+    assert (ran.code, ran.out) == (0, "")
+    answer = json.loads(files["json"].read_text())
+    assert [(target["name"], target["new"]) for target in answer["targets"]] == [("1.0", False), ("2.0", False)]
+    assert all("notes-colour" in file.read_text() for file in files.values())
+
+
+@pytest.mark.parametrize("report", ["html", "html=", "pdf=x", "=x"])
+def test_a_report_that_is_none_is_a_usage_error(check: Command, tmp_path: Path, report: str) -> None:
+    ran = check(world(tmp_path, MOVED), "--report", report)
+    assert ran.code == 2
+    assert ran.err.startswith(f"error: --report {report}: not FORMAT=FILE\n")
+
+
+def test_explain_shows_three_panes(patchkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = world(tmp_path, CLASH)
+    monkeypatch.setenv("PATCHKIT_CACHE", str(there.cache))
+    monkeypatch.setenv("COLUMNS", "120")
+    ran = patchkit("explain", "first/notes-colour", "--onto", "v2.0", "--patches", there.series)
+    assert ran.code == 0
+    assert ran.out.splitlines() == [
+        "first: from v1.0 to v2.0: conflict",
+        "",
+        "notes-colour  conflict  megatron/core/notes.md",
+        "  for: Another colour.",
+        "  because: both sides changed these lines, or lines side by side",
+        "  scope: <module>",
+        "",
+        f"  {'v1.0':37} | {'with first':37} | v2.0",
+        *(
+            f"  {number:4}{mark[0]} {one:31} | {number:4}{mark[1]} {two:31} | {number:4}{mark[2]} {three}".rstrip()
+            for number, mark, (one, two, three) in (
+                (1, "   ", ("name: buffer",) * 3),
+                (2, " **", ("colour: red", "colour: green", "colour: blue")),
+                (3, "   ", ("weight: 1",) * 3),
+                (4, "   ", ("",) * 3),
+                (5, "   ", ("shape: round",) * 3),
+                (6, "   ", ("height: 2",) * 3),
+                (7, "   ", ("width: 3",) * 3),
+                (8, "   ", ("depth: 4",) * 3),
+            )
+        ),
+    ]
+
+
+def test_explain_on_a_narrow_terminal_stacks_its_panes(
+    patchkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = world(tmp_path, CLASH)
+    monkeypatch.setenv("PATCHKIT_CACHE", str(there.cache))
+    monkeypatch.setenv("COLUMNS", "60")
+    ran = patchkit("explain", "first/notes-colour", "--onto", "v2.0", "--patches", there.series)
+    lines = ran.out.splitlines()[7:]
+    assert [line for line in lines if line.startswith("  ") and line[2] != " "] == ["  v1.0", "  with first", "  v2.0"]
+    assert "     2* colour: blue" in lines
+
+
+def test_explain_as_json(patchkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = world(tmp_path, MOVED)
+    monkeypatch.setenv("PATCHKIT_CACHE", str(there.cache))
+    ran = patchkit("explain", "first", "--onto", "v2.0", "--patches", there.series, "--format", "json")
+    answer = json.loads(ran.out)
+    assert (answer["command"], answer["verdict"], [each["hunk"]["verdict"] for each in answer["hunks"]]) == (
+        "explain",
+        "carries",
+        ["moved", "exact"],
+    )
+
+
+Completing = Callable[[str], list[str]]
+
+
+@pytest.fixture
+def completed(
+    patchkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Completing:
+    """Return what a shell would offer behind a line, in the folder of a series; nothing else may be printed."""
+    monkeypatch.chdir(world(tmp_path, MOVED).root)
+
+    def complete(line: str) -> list[str]:
+        monkeypatch.setenv("_PATCHKIT_COMPLETE", "bash_complete")
+        monkeypatch.setenv("COMP_WORDS", line)
+        monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
+        with pytest.raises(SystemExit) as ended:
+            patchkit()
+        printed = capsys.readouterr()
+        assert (ended.value.code, printed.err) == (0, "")
+        return [each.removeprefix("plain,") for each in printed.out.split()]
+
+    return complete
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("patchkit check-u", ["check-upstream"]),
+        ("patchkit explain fir", ["first"]),
+        ("patchkit explain first/n", ["first/notes-colour"]),
+        ("patchkit explain first --onto v", ["v1.0", "v2.0"]),
+        ("patchkit apply --patch sec", ["second"]),
+    ],
+)
+def test_a_shell_completes_commands_patches_hunks_and_targets(
+    completed: Completing, line: str, offered: list[str]
+) -> None:
+    assert completed(line) == offered
+
+
+def test_a_shell_completes_nothing_where_the_series_is_broken(completed: Completing) -> None:
+    Path("patches/megatron/series.yaml").write_text("nonsense")
+    assert completed("patchkit explain f") == []
