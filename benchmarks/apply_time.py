@@ -1,6 +1,6 @@
 """Time and memory of the main job, against git and zipfile in the same run.
 
-    python benchmarks/apply_time.py [--megatron 0.19.2] [--rounds 15] [--json FILE]
+    python -m benchmarks.apply_time [--megatron 0.19.2] [--rounds 15] [--json FILE]
 
 Every figure is the median over interleaved rounds of whole processes; machines are noisy, ratios are what counts.
 """
@@ -10,44 +10,15 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.timing import PATCHKIT, medians, peak_mib, run
 from patchkit.operations.sources import fetch_release, load_workspace
 from patchkit.store.location import default_patches
-
-PATCHKIT = [str(Path(sys.executable).with_name("patchkit"))]
-
-
-def run(command: list[str], folder: Path | None = None) -> float:
-    """Run a command and return its wall time in milliseconds."""
-    begin = time.perf_counter()
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    return (time.perf_counter() - begin) * 1000
-
-
-def medians(rounds: int, jobs: dict[str, Callable[[], float]]) -> dict[str, float]:
-    """Run all jobs once a round, so that noise falls on all of them alike."""
-    times: dict[str, list[float]] = {name: [] for name in jobs}
-    for _ in range(rounds):
-        for name, job in jobs.items():
-            times[name].append(job())
-    return {name: statistics.median(values) for name, values in times.items()}
-
-
-def peak_mib(command: list[str]) -> float:
-    """Return the peak resident memory of a command, in MiB (Linux counts in KiB)."""
-    script = (
-        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, capture_output=True);"
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-    )
-    result = subprocess.run([sys.executable, "-c", script, *command], check=True, capture_output=True, text=True)
-    return int(result.stdout) / 1024
 
 
 def main() -> None:
