@@ -29,7 +29,7 @@ from patchkit.operations.upstream_answers import with_next
 from patchkit.operations.upstream_carried import carried
 from patchkit.operations.upstream_known import KnownAnswers
 from patchkit.operations.upstream_recorded import differs, not_recorded, recorded
-from patchkit.operations.upstream_targets import Wanted, all_wanted, named
+from patchkit.operations.upstream_targets import Wanted, all_wanted, named, since_the_series_began
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
 from patchkit.store.location import versions_file
@@ -72,10 +72,14 @@ def check_upstream(
 ) -> UpstreamReport:
     """Look at every target. Raises UsageError, SourceError, and TreeError when a repository cannot be read at all."""
     workspace = load_workspace(folder)
+    earlier: list[str] = []
     if asked.onto:
         wanted = named(workspace.versions, asked.repository, asked.onto, discovery.releases)
     else:
-        wanted = all_wanted(workspace.versions, asked.repository, discovery.releases)
+        wanted, earlier = since_the_series_began(
+            all_wanted(workspace.versions, asked.repository, discovery.releases), workspace.sources.lock
+        )
+    notes = (f"not looked at, older than what the series was made for: {', '.join(earlier)}",) if earlier else ()
     looking = _Looking(workspace, asked, cache or default_cache(), reporter)
     looking.fetch(wanted)
     answers = tuple(looking.at(each) for each in wanted)
@@ -93,7 +97,7 @@ def check_upstream(
         targets=answers,
         found=discovery.found,
         problems=tuple(discovery.problems),
-        notes=(*discovery.notes, *looking.notes),
+        notes=(*discovery.notes, *notes, *looking.notes),
         written=discovery.written,
     )
 

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from patchkit.core.series import LockDocument
 from patchkit.core.upstream import Release, Target, VersionsDocument, find_target, targets
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations.import_base import pinned_commit
@@ -50,6 +51,24 @@ def all_wanted(versions: VersionsDocument, repository: Path | None, extra: Itera
     ]
     at = sum(each.kind == "release" for each in wanted)
     return [*wanted[:at], *newest, *wanted[at:]]
+
+
+def since_the_series_began(wanted: Sequence[Wanted], lock: LockDocument) -> tuple[list[Wanted], list[str]]:
+    """Return those that are no older than the oldest target in the lock, and the titles of the others.
+
+    A series that was made for one release is for what comes after it; what came before can be named.
+    """
+    from packaging.version import Version  # noqa: PLC0415 - 15 ms that other commands do without
+
+    oldest = min((Version(each.target.as_of) for each in wanted if each.target.name in lock.targets), default=None)
+    kept: list[Wanted] = []
+    earlier: list[str] = []
+    for each in wanted:
+        if oldest is not None and each.target.name not in lock.targets and Version(each.target.as_of) < oldest:
+            earlier.append(each.target.title)
+        else:
+            kept.append(each)
+    return kept, earlier
 
 
 def named(

@@ -32,7 +32,7 @@ CONFLICT = hunk(
     drift=(DriftReport("Buffer.f", ("signature",), "def f(self)", "def f(self, more)"),),
     alarms=(AlarmReport("unbound", 7, "name", "nothing binds name"),),
     commits=(CommitReport("abc1234", "Rewrite the buffer (#42)", 42),),
-    conflicts=(ConflictReport("base line\n", "patch line\n", "upstream line\n", 12),),
+    conflicts=(ConflictReport("        base line\n", "    patch line\n        more\n", "\tupstream line\n", 12),),
     next="explain it",
 )
 

@@ -78,6 +78,12 @@ def test_a_click_opens_reason_drift_commits_sides_and_diff(driver: WebDriver, sh
         "-old\n+new",
     ):
         assert part in text
+    sides = panel(driver).find_elements(By.CSS_SELECTOR, ".sides pre")
+    assert [each.get_property("textContent").rstrip() for each in sides] == [
+        "    base line",
+        "patch line\n    more",
+        "    upstream line",
+    ]
     link = panel(driver).find_element(By.LINK_TEXT, "#42")
     assert link.get_attribute("href") == "https://example.org/megatron/pull/42"
 

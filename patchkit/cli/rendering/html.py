@@ -16,7 +16,7 @@ import msgspec
 
 from patchkit.cli.rendering.printable import printable
 from patchkit.core.rebasing.rebased import drift_details
-from patchkit.core.upstream_report import HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
+from patchkit.core.upstream_report import ConflictReport, HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
 
 SIGNS = {
     "exact": "=",
@@ -91,6 +91,7 @@ def render_html(report: UpstreamReport) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["shown"] = _shown
     environment.filters["diff"] = _diff_lines
+    environment.filters["sides"] = _sides
     environment.filters["drifted"] = drift_details
     sections = _Sections()
     blocks = [_block(name, report.targets, sections) for name in _patch_names(report.targets)]
@@ -175,6 +176,14 @@ def _diff_lines(diff: str) -> list[tuple[str, str]]:
     kinds = {"+": "added", "-": "removed", "@": "place"}
     lines = _shown(diff.rstrip("\n")).split("\n")
     return [("file" if line.startswith(("--- ", "+++ ")) else kinds.get(line[:1], "same"), line) for line in lines]
+
+
+def _sides(conflict: ConflictReport) -> list[tuple[str, str]]:
+    """Return title and text of the three sides, without the indentation that all of them share."""
+    sides = [("base", conflict.base), ("the patch", conflict.changed), ("upstream", conflict.target)]
+    lines = [line for _, text in sides for line in text.expandtabs(8).split("\n") if line.strip()]
+    shared = min((len(line) - len(line.lstrip(" ")) for line in lines), default=0)
+    return [(title, "\n".join(line[shared:] for line in text.expandtabs(8).split("\n"))) for title, text in sides]
 
 
 def _hash(text: str) -> str:

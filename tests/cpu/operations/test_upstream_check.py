@@ -148,6 +148,19 @@ def test_a_base_can_be_named(world: Callable[..., World]) -> None:
         look(world(MOVED), onto=("nothing",))
 
 
+def test_what_is_older_than_the_series_is_told_and_not_looked_at(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    file = made.root / "upstream_versions.yaml"
+    file.write_text(file.read_text().replace('version: "2.0"', 'version: "0.9"'))
+    report = look(made)
+    assert ([target.name for target in report.targets], report.ok) == (["1.0"], True)
+    assert report.notes == ("not looked at, older than what the series was made for: v0.9",)
+    named = look(made, onto=("0.9",)).targets[0]
+    assert [patch.verdict for patch in named.patches] == ["no-base", "no-base"]
+    assert named.patches[0].reason == "first has no variant that fits any target before v0.9"
+    assert named.patches[0].next == "name the target whose variant is to be carried with --from BASE"
+
+
 # What is out of reach.
 
 
