@@ -29,7 +29,7 @@ from patchkit.operations.upstream_answers import with_next
 from patchkit.operations.upstream_carried import carried
 from patchkit.operations.upstream_known import KnownAnswers
 from patchkit.operations.upstream_recorded import differs, not_recorded, recorded
-from patchkit.operations.upstream_targets import Wanted, all_wanted, named, since_the_series_began
+from patchkit.operations.upstream_targets import Wanted, all_wanted, named, since_the_series_began, worth_a_look
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
 from patchkit.store.location import versions_file
@@ -76,8 +76,9 @@ def check_upstream(
     if asked.onto:
         wanted = named(workspace.versions, asked.repository, asked.onto, discovery.releases)
     else:
+        ahead = worth_a_look(workspace.versions, discovery.releases)
         wanted, earlier = since_the_series_began(
-            all_wanted(workspace.versions, asked.repository, discovery.releases), workspace.sources.lock
+            all_wanted(workspace.versions, asked.repository, ahead), workspace.sources.lock
         )
     notes = (f"not looked at, older than what the series was made for: {', '.join(earlier)}",) if earlier else ()
     looking = _Looking(workspace, asked, cache or default_cache(), reporter)
@@ -95,7 +96,8 @@ def check_upstream(
         digest=series.digest,
         repository=workspace.versions.megatron.repository,
         targets=answers,
-        found=discovery.found,
+        # Somebody who names targets asks about these.
+        found=() if asked.onto else discovery.found,
         problems=tuple(discovery.problems),
         notes=(*discovery.notes, *notes, *looking.notes),
         written=discovery.written,

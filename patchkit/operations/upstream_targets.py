@@ -53,6 +53,23 @@ def all_wanted(versions: VersionsDocument, repository: Path | None, extra: Itera
     return [*wanted[:at], *newest, *wanted[at:]]
 
 
+def worth_a_look(versions: VersionsDocument, found: Iterable[Release]) -> list[Release]:
+    """Return the releases of ``found`` that are looked at without being named.
+
+    Of the hundreds of pre-releases and dev builds that is the newest one, if it is ahead of every release: what the
+    others broke, the releases behind them have broken too.
+    """
+    from packaging.version import Version  # noqa: PLC0415 - 15 ms that other commands do without
+
+    by_version = {Version(release.version): release for release in found}
+    final = [release for version, release in by_version.items() if not version.is_prerelease]
+    newest = max(by_version, default=None)
+    known = [Version(release.version) for release in (*versions.megatron.releases, *final)]
+    if newest is not None and newest.is_prerelease and newest > max(known, default=Version("0")):
+        return [*final, by_version[newest]]
+    return final
+
+
 def since_the_series_began(wanted: Sequence[Wanted], lock: LockDocument) -> tuple[list[Wanted], list[str]]:
     """Return those that are no older than the oldest target in the lock, and the titles of the others.
 

@@ -10,7 +10,7 @@ from patchkit.cli.rendering.telling import (
     Told,
     check_text,
     fine_with_next,
-    found_text,
+    found_told,
     has_own_findings,
     hunk_told,
     patch_title,
@@ -53,8 +53,8 @@ def _upstream(report: UpstreamReport, places: Places) -> Iterator[Finding]:
     series = places.of_series()
     for problem in report.problems:
         yield Finding("error", _UPSTREAM, "upstream", tuple(problem_told(problem)), series)
-    for release in report.found:
-        yield Finding("notice", _UPSTREAM, "new release", (Told("", found_text(release)),), series)
+    for told in found_told(report.found):
+        yield Finding("notice", _UPSTREAM, told.label, (Told("", told.text),), series)
     for note in report.notes:
         yield Finding("notice", _UPSTREAM, "note", (Told("", note),), series)
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from patchkit.cli.rendering.printable import printable
+from patchkit.cli.rendering.telling import worth_telling
 from patchkit.core.rebasing.rebased import drift_details
 from patchkit.core.upstream_report import ConflictReport, HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
 
@@ -88,17 +89,22 @@ def render_html(report: UpstreamReport) -> str:
     page = files("patchkit.cli.rendering") / "page"
     style = (page / "page.css").read_text(encoding="utf-8")
     script = (page / "page.js").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
     environment.filters["shown"] = _shown
     environment.filters["diff"] = _diff_lines
     environment.filters["sides"] = _sides
     environment.filters["drifted"] = drift_details
+    found, older = worth_telling(report.found)
     sections = _Sections()
     blocks = [_block(name, report.targets, sections) for name in _patch_names(report.targets)]
     return environment.from_string((page / "page.html.j2").read_text(encoding="utf-8")).render(
         report=report,
         blocks=blocks,
         sections=sections.all,
+        found=found,
+        older=older,
         states=_counts(report.targets),
         signs=SIGNS,
         style=style,

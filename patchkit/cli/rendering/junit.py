@@ -12,7 +12,7 @@ from patchkit.cli.rendering.printable import one_line
 from patchkit.cli.rendering.telling import (
     Told,
     check_text,
-    found_text,
+    found_told,
     has_own_findings,
     hunk_told,
     patch_told,
@@ -90,7 +90,7 @@ def _upstream(report: UpstreamReport) -> Element:
         told = problem_told(problem)
         cases.append(_case("upstream", f"problem: {told[0].text}", "problem", told[0].text, told))
     cases += [_case("upstream", f"note: {note}", "skipped", note, []) for note in report.notes]
-    found = [Told("new release", found_text(each)) for each in report.found]
+    found = found_told(report.found)
     if found:
         cases.append(_case("upstream", "new releases", "fine", "", found))
     return _suite("upstream", cases, {})

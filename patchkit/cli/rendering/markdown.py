@@ -14,7 +14,7 @@ from patchkit.cli.rendering.telling import (
     counted,
     fine_with_next,
     flags,
-    found_text,
+    found_told,
     has_to_be_told,
     hunk_told,
     is_quiet,
@@ -112,7 +112,7 @@ def _matrix(report: UpstreamReport) -> str:
 def _beside(report: UpstreamReport, amount: _Amount) -> str:
     """Return what is about no target that has a part of its own: a list."""
     told = [Told(f"{target.title}: next", text) for target, text in fine_with_next(report)]
-    told += [Told("new release", found_text(found)) for found in report.found]
+    told += found_told(report.found)
     for problem in report.problems:
         told += problem_told(problem)
     told += [Told("note", note) for note in report.notes]

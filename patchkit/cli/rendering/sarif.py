@@ -23,6 +23,7 @@ from patchkit.cli.rendering.telling import (
     places_text,
     problem_told,
     review_of_its_own,
+    worth_telling,
 )
 from patchkit.core.rebasing.rebased import AlarmReport
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
@@ -84,7 +85,7 @@ def _upstream(report: UpstreamReport, places: Places) -> Iterator[_Result]:
     for problem in report.problems:
         text = _sentences(*(told.text for told in problem_told(problem)))
         yield _Result("upstream/problem", "error", text, places.of_series(), problem.message)
-    for release in report.found:
+    for release in worth_telling(report.found)[0]:
         yield _Result("upstream/found", "note", found_text(release), places.of_series(), release.version)
 
 

@@ -6,7 +6,7 @@ The sentences hold text of upstream and of the patches as it is: who prints them
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from patchkit.core.rebasing.rebased import AlarmReport, CommitReport, DriftReport, PlaceReport, drift_details
@@ -228,6 +228,27 @@ def found_text(found: FoundRelease) -> str:
     what.append(f"yanked: {found.yanked}" if found.yanked is not None else "")
     told = ", ".join(part for part in what if part)
     return f"{found.version} ({' and '.join(found.where)}{', ' if told else ''}{told})"
+
+
+def worth_telling(found: Sequence[FoundRelease]) -> tuple[list[FoundRelease], str]:
+    """Return the found releases that are told one by one, and what to say of the others; empty when there are none.
+
+    There are hundreds of pre-releases and dev builds: the latest are enough to read, JSON has them all.
+    """
+    pre = sorted((each for each in found if each.pre_release), key=lambda each: each.date)
+    left_out = pre[: max(0, len(pre) - _PRE_RELEASES)]
+    told = [each for each in found if each not in left_out]
+    return told, f"{len(left_out)} older pre-releases" if left_out else ""
+
+
+_PRE_RELEASES = 5
+
+
+def found_told(found: Sequence[FoundRelease]) -> list[Told]:
+    """Return what is to be told of the releases that upstream_versions.yaml does not list."""
+    shown, others = worth_telling(found)
+    told = [Told("new release", found_text(each)) for each in shown]
+    return [*told, Told("new release", others)] if others else told
 
 
 def _lines(text: str) -> int:

@@ -14,7 +14,7 @@ from patchkit.cli.rendering.telling import (
     counted,
     fine_with_next,
     flags,
-    found_text,
+    found_told,
     has_to_be_told,
     hunk_told,
     is_all_fine,
@@ -61,8 +61,7 @@ def render_text(report: UpstreamReport, *, colour: bool, width: int) -> str:
         page.gap()
     for target, text in fine_with_next(report):
         page.told(0, Told(f"{target.title}: next", text))
-    for found in report.found:
-        page.told(0, Told("new release", found_text(found)))
+    page.tell(0, found_told(report.found))
     for problem in report.problems:
         page.tell(0, problem_told(problem))
     page.tell(0, [Told("note", note) for note in report.notes])

@@ -8,16 +8,19 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from trees.repositories import git, record
 from trees.snapshots import contents, lay
 
 import patchkit.operations.upstream_check as module
 from patchkit.core.report import Problem
+from patchkit.core.upstream import Release
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
 from patchkit.errors import TreeError, UsageError
 from patchkit.operations.regenerate import regenerate
 from patchkit.operations.upstream_check import Asked, Discovery, check_upstream
 from patchkit.operations.upstream_news import marked, news
+from patchkit.store.versions import load_versions
 
 from .carried_world import CODE, CODE_1, NOTES, NOTES_1, World
 from .test_rebase import CLASH, DRIFTED, HAS_IT, MOVED, REFUSED
@@ -146,6 +149,41 @@ def test_a_base_can_be_named(world: Callable[..., World]) -> None:
     assert [patch.base for patch in with_base.patches] == ["1.0", "1.0"]
     with pytest.raises(UsageError, match="unknown release 'nothing'"):
         look(world(MOVED), onto=("nothing",))
+
+
+def found_release(world: World, version: str) -> Release:
+    """A release that the index has and the file does not: the wheel of 2.0 under another version."""
+    listed = load_versions(world.root / "upstream_versions.yaml").megatron.releases[-1]
+    return replace(listed, version=version, tag=None, commit=None)
+
+
+@pytest.mark.parametrize(
+    ("found", "looked_at"),
+    [
+        (["2.1"], ["1.0", "2.0", "2.1"]),
+        (["2.1", "2.2"], ["1.0", "2.0", "2.1", "2.2"]),
+        # Of pre-releases the newest alone, and only when it is ahead of everything.
+        (["2.1.dev1", "2.1rc0"], ["1.0", "2.0", "2.1rc0"]),
+        (["1.5rc0", "2.0rc1"], ["1.0", "2.0"]),
+        (["2.1", "2.1rc0"], ["1.0", "2.0", "2.1"]),
+    ],
+)
+def test_a_release_that_was_found_is_looked_at(
+    world: Callable[..., World], found: list[str], looked_at: list[str]
+) -> None:
+    made = world(MOVED)
+    discovery = Discovery(releases=tuple(found_release(made, version) for version in found))
+    report = check_upstream(made.series, Asked(), discovery, cache=made.cache)
+    assert [target.name for target in report.targets] == looked_at
+    assert {target.listed for target in report.targets[2:]} <= {False}
+    assert {target.state for target in report.targets} == {"fine"}
+
+
+def test_a_pre_release_that_was_found_can_be_named(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    discovery = Discovery(releases=(found_release(made, "1.5.dev3"),))
+    report = check_upstream(made.series, Asked(onto=("1.5.dev3",)), discovery, cache=made.cache)
+    assert [(target.title, target.state, target.listed) for target in report.targets] == [("v1.5.dev3", "fine", False)]
 
 
 def test_what_is_older_than_the_series_is_told_and_not_looked_at(world: Callable[..., World]) -> None:
