@@ -189,6 +189,7 @@ def _against_tags(
     by_name = {tag.name: tag for tag in tags}
     by_version = {Version(tag.version): tag for tag in tags}
     tagged: list[tuple[Release, ReleaseTag]] = []
+    absent: list[str] = []
     for release in megatron.releases:
         if release.tag is None:
             tag = by_version.get(Version(release.version))
@@ -200,7 +201,9 @@ def _against_tags(
         elif release.tag in by_name:
             tagged.append((release, by_name[release.tag]))
         else:
-            notes.append(f"{release.tag} is no tag in {repository}: not fetched, or removed by upstream")
+            absent.append(release.tag)
+    if absent:
+        notes.append(f"{repository} lacks {', '.join(absent)}: not fetched, or removed by upstream")
     wanted: dict[str, dict[str, None]] = {}
     for release, tag in tagged:
         # Two tags can name one commit.

@@ -288,8 +288,8 @@ def test_a_tag_that_the_clone_lacks_and_one_that_the_file_lacks_are_notes(
     assert messages(discover(untagged, repository=repository)) == (
         [],
         (
-            f"core_v1.0 is no tag in {repository}: not fetched, or removed by upstream",
             f"v1.1 has the tag core_v1.1 now (commit {commit}); upstream_versions.yaml says that there is none",
+            f"{repository} lacks core_v1.0: not fetched, or removed by upstream",
         ),
     )
 
