@@ -137,7 +137,8 @@ def _against_index(megatron: Megatron, listing: Listing, notes: list[str]) -> It
     for release in megatron.releases:
         now = there.get(Version(release.version))
         if now is None:
-            absent.append(f"v{release.version}")
+            if release.files:
+                absent.append(f"v{release.version}")
             continue
         if now.yanked is not None and release.yanked is None:
             yield Problem(
