@@ -33,7 +33,7 @@ class Workspace(msgspec.Struct, frozen=True):
         if target.name not in self.sources.lock.targets:
             raise UsageError(
                 f"{target.title} is known, but the series was not made for it",
-                hint="run `patchkit regenerate` in the folder of the series",
+                hint=f"carry it there: `patchkit rebase --onto {target.title}`",
             )
         return target
 
