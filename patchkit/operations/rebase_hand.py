@@ -13,6 +13,7 @@ from patchkit.core.gating.parsing import parses
 from patchkit.core.lines import split_lines
 from patchkit.core.merging.alignment import edits, partners
 from patchkit.core.merging.surroundings import Outline
+from patchkit.core.rebasing.losses import Loss
 from patchkit.core.rebasing.markers import Marked, conflicts, left_marks, without_conflicts
 from patchkit.core.rebasing.memory import Resolution, resolution
 from patchkit.core.rebasing.rebased import SKIPPED, SOLVED, AlarmReport, HunkRebase, PlaceReport, alarm_report
@@ -21,15 +22,18 @@ from patchkit.core.upstream import Target
 from patchkit.errors import UsageError
 from patchkit.operations.rebase_carry import CarriedFile, CarriedPatch, oldest_python
 from patchkit.operations.rebase_judge import located
+from patchkit.operations.rebase_losses import counted, lost_lines, problem_of
 from patchkit.operations.rebase_variant import Variant
 from patchkit.store.edit_dir import EditDir
 
 
 class Signed(msgspec.Struct, frozen=True):
-    """Who solved conflicts, and why so."""
+    """Who decided, and why so."""
 
     author: str | None
     reason: str | None
+    meant: tuple[str, ...] = ()
+    """Ids of hunks whose lost lines are meant to be gone."""
 
 
 class ByHand(msgspec.Struct, frozen=True):
@@ -40,6 +44,10 @@ class ByHand(msgspec.Struct, frozen=True):
     """Ids of the hunks whose conflicts are solved."""
     skipped: frozenset[str]
     """Ids of the hunks that are left out."""
+    losses: tuple[Loss, ...]
+    """What hunks without a conflict have lost, all of it meant."""
+    reason: str
+    """Why it was decided so; empty when nothing was."""
     alarms: tuple[AlarmReport, ...]
     """What the gates find in the edited texts, with the path before each message."""
     resolutions: Mapping[str, Resolution]
@@ -54,14 +62,18 @@ class ByHand(msgspec.Struct, frozen=True):
         said = {f"{alarm.rule}: line {alarm.line}: {alarm.message}" for alarm in hunk.alarms}
         hunk = replace(hunk, alarms=(), review=tuple(line for line in hunk.review if line not in said))
         place = variant.places.get(hunk.id)
-        if hunk.id in self.skipped or (hunk.id in self.solved and place is None):
-            reason = "left out by --skip" if hunk.id in self.skipped else "left out by hand"
-            return replace(hunk, verdict=SKIPPED, reason=reason, new=None, review=())
+        lost = sum(len(loss.gone) + len(loss.back) for loss in self.losses if hunk.id in loss.ids)
+        if hunk.id in self.skipped or ((hunk.id in self.solved or lost) and place is None):
+            how = "left out by --skip" if hunk.id in self.skipped else "left out by hand"
+            return replace(hunk, verdict=SKIPPED, reason=f"{how}: {self.reason}", new=None, review=())
+        if lost:
+            hunk = replace(hunk, reason=f"{hunk.reason}; {counted(lost)} taken out by hand: {self.reason}")
         if hunk.id not in self.solved or place is None:
             return hunk
         lines = split_lines(self.after[hunk.path] or b"")
         new = PlaceReport(Outline(lines).scope(place[0] - 1, place[1]), *place)
-        return replace(hunk, verdict=SOLVED, reason="solved by hand", new=new, review=())
+        reason = f"solved by hand; {counted(lost)} taken out: {self.reason}" if lost else "solved by hand"
+        return replace(hunk, verdict=SOLVED, reason=reason, new=new, review=())
 
 
 def read_by_hand(
@@ -70,11 +82,13 @@ def read_by_hand(
     """Read the edited files of the patch in ``carried``; or say what is left to do in them.
 
     With ``skip`` conflicts that are left go to the target, and every hunk that is in one is left out whole. Raises
-    UsageError when a conflict was solved and nobody says who did it, and why so.
+    UsageError when a conflict was solved and nobody says who did it and why so, when a hunk is left out or has lost
+    lines and nobody says why, and when ``signed`` names a hunk that has lost none.
     """
     reading = _Reading(edit_dir, carried, target, skip=skip)
     for file in carried.files:
         reading.file(file)
+    reading.refuse_losses(signed.meant)
     if reading.problems:
         return tuple(reading.problems)
     return reading.result(signed)
@@ -91,6 +105,7 @@ class _Reading:
         self._after: dict[str, bytes | None] = {}
         self._solved: dict[str, None] = {}
         self._skipped: set[str] = set()
+        self._losses: list[tuple[CarriedFile, Loss]] = []
         self._texts: list[tuple[CarriedFile, int, bytes | None]] = []
         """Each solved conflict by file and number, with what stands in its place; None when that cannot be told."""
 
@@ -119,18 +134,39 @@ class _Reading:
             return
         ids = {name for number in left for name in file.met[number].ids}
         self._skipped |= ids
+        self._losses += [(file, loss) for loss in lost_lines(file, after) if not ids.intersection(loss.ids)]
         self._after[file.path] = _without(file, after, ids) if ids else after
         for number, met in enumerate(file.met):
             if number not in left:
                 self._solved.update(dict.fromkeys(met.ids))
                 self._texts.append((file, number, _in_place_of(blocks[number], draft, edited) if told else None))
 
+    def refuse_losses(self, meant: Sequence[str]) -> None:
+        """Refuse lines that hunks have lost, unless it is ``meant``. Raises UsageError where nothing was lost."""
+        lost = {name for _, loss in self._losses for name in loss.ids}
+        for name in meant:
+            if name not in lost:
+                hint = "it is for hunks of which lines without a conflict were taken out"
+                raise UsageError(f"--accept-loss {name}: no such hunk of {self._patch} has lost a line", hint=hint)
+        self.problems += [
+            problem_of(loss, self._patch, self._edit_dir.edited_file(self._patch, file.path))
+            for file, loss in self._losses
+            if not {*loss.ids} <= {*meant}
+        ]
+
     def result(self, signed: Signed) -> ByHand:
         """Return what was read; every file is in order."""
         resolutions: dict[str, Resolution] = {}
         notes: list[str] = []
+        reason = ""
         if self._solved:
-            author, reason = _signed(signed)
+            reason = _reason(signed, "why is it right so? A conflict was solved by hand")
+        elif self._losses:
+            reason = _reason(signed, "why is it right so? Lines of a hunk were taken out")
+        elif self._skipped:
+            reason = _reason(signed, f"why are hunks left out? {', '.join(sorted(self._skipped))}")
+        if self._solved:
+            author = _author(signed)
             for file, number, text in self._texts:
                 met = file.met[number]
                 kept = None
@@ -145,7 +181,8 @@ class _Reading:
                     resolutions[met.seen.key] = kept
         found = tuple(alarm for file in self._carried.files for alarm in self._alarms(file))
         solved = frozenset(self._solved) - self._skipped
-        return ByHand(self._after, solved, frozenset(self._skipped), found, resolutions, tuple(notes))
+        losses = tuple(loss for _, loss in self._losses)
+        return ByHand(self._after, solved, frozenset(self._skipped), losses, reason, found, resolutions, tuple(notes))
 
     def _left(self, file: CarriedFile, draft: bytes, edited: bytes) -> dict[int, Marked]:
         """Return the conflicts of the draft that are still marked in the edited text, by number."""
@@ -190,20 +227,22 @@ def _same(one: Conflict, two: Conflict) -> bool:
 _NOT_KEPT = "more was edited than the conflict's lines, or they cannot be written down relative to it"
 
 
-def _signed(signed: Signed) -> tuple[str, str]:
+def _reason(signed: Signed, question: str) -> str:
     if not (signed.reason or "").strip():
-        raise UsageError(
-            "why is it right so? A conflict was solved by hand",
-            hint="say it with --reason 'TEXT'; it is kept with the resolution, for those who meet the conflict again",
-        )
+        hint = "say it with --reason 'TEXT'; it is kept in the series, for those who meet the same again"
+        raise UsageError(question, hint=hint)
+    assert signed.reason is not None  # noqa: S101 - tested above
+    return signed.reason.strip()
+
+
+def _author(signed: Signed) -> str:
     if not (signed.author or "").strip():
         raise UsageError(
             "who solved the conflict? git knows no user.name and user.email here",
             hint="say it with --author 'NAME <ADDRESS>', or tell git: git config user.name NAME",
         )
     assert signed.author is not None  # noqa: S101 - tested above
-    assert signed.reason is not None  # noqa: S101 - tested above
-    return signed.author.strip(), signed.reason.strip()
+    return signed.author.strip()
 
 
 def _in_place_of(block: Marked, draft: bytes, edited: bytes) -> bytes | None:

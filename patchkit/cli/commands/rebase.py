@@ -53,6 +53,13 @@ _DETAILS = 300
 @click.option("--continue", "go_on", is_flag=True, help="Go on from the edited files.")
 @click.option("--skip", is_flag=True, help="Leave out the hunks that are still in conflict, and go on.")
 @click.option("--abort", "drop", is_flag=True, help="Drop the unfinished rebase; nothing is changed.")
+@click.option(
+    "--accept-loss",
+    "meant",
+    multiple=True,
+    metavar="HUNK",
+    help="Lines of HUNK that had no conflict were taken out, and that is meant; with --continue.",
+)
 @click.option("--author", metavar="NAME <ADDRESS>", help="Who solved the conflicts. Default: as git knows you.")
 @click.option("--reason", metavar="TEXT", help="Why it is right so; kept with the resolution.")
 @format_option
@@ -70,6 +77,7 @@ def command(
     go_on: bool,
     skip: bool,
     drop: bool,
+    meant: tuple[str, ...],
     author: str | None,
     reason: str | None,
     style: str,
@@ -93,6 +101,8 @@ def command(
         raise UsageError(what, hint="--onto TARGET begins a rebase; --continue, --skip and --abort go on with it")
     if onto is None and (names or base or repository or edit_dir):
         raise UsageError(f"{chosen[0]} goes on as the rebase began: it takes no patches, --from, --git or --edit-dir")
+    if meant and not (go_on or skip):
+        raise UsageError(f"--accept-loss is about edited files: {chosen[0]} has none", hint="give it with --continue")
     if onto is not None:
         result = rebase(
             folder,
@@ -111,7 +121,7 @@ def command(
     else:
         from patchkit.trees.git import identity  # noqa: PLC0415 - git only where a person signs
 
-        signed = Signed(author or identity(folder), reason)
+        signed = Signed(author or identity(folder), reason, meant)
         result = resume(folder, around, signed=signed, skip=skip, accept=accept, accept_resolutions=accept_resolutions)
     return print_answer(result, _lines(result), style)
 

@@ -98,11 +98,17 @@ def test_abort_and_skip(rebase: Command, tmp_path: Path) -> None:
     assert rebase(there, "--abort").code == 0
     assert state(there) == before
     assert rebase(there, "--onto", "v2.0").code == 1
-    ran = rebase(there, "--skip")
+    asked = rebase(there, "--skip")
+    assert (asked.code, "why are hunks left out? notes-colour" in asked.err, "--reason 'TEXT'" in asked.err) == (
+        2,
+        True,
+        True,
+    )
+    ran = rebase(there, "--skip", "--reason", "Blue it is.")
 
     assert ran.code == 0
     assert any(
-        line.split() == ["notes-colour", "skipped", "<module>:2", "left", "out", "by", "--skip"]
+        line.split() == ["notes-colour", "skipped", "<module>:2", "left", "out", "by", "--skip:", "Blue", "it", "is."]
         for line in ran.out.splitlines()
     )
 
@@ -117,6 +123,8 @@ def test_abort_and_skip(rebase: Command, tmp_path: Path) -> None:
         ["--abort"],
         ["first", "--continue"],
         ["--skip", "--from", "1.0"],
+        ["--onto", "v2.0", "--accept-loss", "notes-colour"],
+        ["--abort", "--accept-loss", "notes-colour"],
         ["--onto", "v9.9"],
         ["--onto", "v2.0", "--from", "v9.9"],
         ["no-such-patch", "--onto", "v2.0"],

@@ -11,6 +11,7 @@ from trees.repositories import git
 from trees.snapshots import contents, snapshot
 
 from patchkit.core.rebasing.rebased import PatchRebase, Rebased
+from patchkit.core.report import Problem
 from patchkit.errors import PatchkitError, StoreError, UsageError
 from patchkit.operations.lint import lint
 from patchkit.operations.rebase import abort, rebase, resume
@@ -25,6 +26,7 @@ from .carried_world import CODE, CODE_1, FIRST, NOTES, NOTES_1, World, spaced
 
 SIGNED = Signed("A U Thor <author@example.org>", "It is what upstream wants.")
 NOBODY = Signed(None, None)
+UNWANTED = Signed(None, "Blue is what we want now.")
 
 # What upstream may have done to the texts.
 
@@ -413,13 +415,27 @@ def test_a_resolution_is_offered_and_not_used_where_the_surroundings_differ(
 def test_skip_leaves_out_the_hunks_in_conflict_and_says_so(world: Callable[..., Run]) -> None:
     run = world(CLASH)
     run.onto()
-    result = run.go_on(NOBODY, skip=True)
+    result = run.go_on(UNWANTED, skip=True)
 
     assert (result.ok, result.verdict) == (True, "written")
     assert verdicts(result)["first"] == {"grads-region": "exact", "notes-colour": "skipped"}
+    assert patch_of(result, "first").hunks[1].reason == "left out by --skip: Blue is what we want now."
     assert b"notes-colour" not in (run.world.series / "first" / "variants" / "v2.0.patch").read_bytes()
     assert load_resolutions(run.world.series) == {}
     proved(run)
+
+
+@pytest.mark.parametrize("reason", [None, " \n"])
+def test_leaving_out_a_hunk_needs_a_reason(world: Callable[..., Run], reason: str | None) -> None:
+    run = world(CLASH)
+    run.onto()
+    before = snapshot(run.world.root)
+    with pytest.raises(UsageError, match="why are hunks left out") as caught:
+        run.go_on(Signed("A <a@b>", reason), skip=True)
+
+    assert caught.value.hint is not None
+    assert "--reason" in caught.value.hint
+    assert snapshot(run.world.root) == before
 
 
 def test_a_hunk_that_is_skipped_is_left_out_with_all_its_places(world: Callable[..., Run]) -> None:
@@ -434,11 +450,91 @@ def test_a_hunk_that_is_skipped_is_left_out_with_all_its_places(world: Callable[
     run.onto()
     draft = (run.world.series / ".rebase" / "2.0" / "first" / NOTES).read_bytes()
     assert b"shape: oval" in draft
-    result = run.go_on(NOBODY, skip=True)
+    result = run.go_on(UNWANTED, skip=True)
 
     assert verdicts(result)["first"]["notes-colour"] == "skipped"
     assert result.verdict == "written"
     assert b"oval" not in (run.world.series / "first" / "variants" / "v2.0.patch").read_bytes()
+
+
+# Lines that had no conflict.
+
+BOTH_FILES = {**CLASH, CODE: MOVED[CODE]}
+REGION = b"        with region():\n            self.grads = make(size)\n"
+LOST = (
+    "2 lines that it adds are gone: `with region():`, `self.grads = make(size)`; "
+    "1 line that it takes out is back: `self.grads = make(size)`"
+)
+
+
+@pytest.fixture
+def undone(world: Callable[..., Run]) -> Run:
+    """A rebase of which the one conflict was solved, and a hunk of the other patch undone on the way."""
+    run = world({NOTES: CLASH_2[NOTES]})
+    run.onto()
+    run.solve("second", NOTES, b"end: nowhere\n")
+    run.edit("second", CODE, b"        self.marked = True\n", b"")
+    return run
+
+
+def test_lines_of_a_hunk_that_had_no_conflict_are_not_lost_in_silence(undone: Run) -> None:
+    before = snapshot(undone.world.root)
+    for how in ({}, {"accept": True}, {"skip": True}):
+        result = undone.go_on(**how)
+        assert (result.ok, result.verdict) == (False, "conflict")
+        (problem,) = result.problems
+        assert problem == Problem(
+            "1 line that it adds is gone: `self.marked = True`",
+            str(undone.world.series / ".rebase" / "2.0" / "second" / CODE),
+            hunk="reload-mark",
+            line=18,
+            patch="second",
+            hint="put it right, or say that it is meant with --accept-loss reload-mark",
+        )
+
+    assert snapshot(undone.world.root) == before
+
+
+def test_a_rebase_that_was_accepted_at_its_beginning_does_not_lose_lines_either(world: Callable[..., Run]) -> None:
+    run = world(BOTH_FILES)
+    run.onto(accept=True)
+    run.solve("first", NOTES, b"colour: blue\n")
+    run.edit("first", CODE, REGION, b"        self.grads = make(size)\n")
+    result = run.go_on()
+
+    assert [problem.message for problem in result.problems] == [LOST]
+
+
+def test_lines_are_lost_when_a_person_says_which_hunk_and_why(undone: Run) -> None:
+    with pytest.raises(UsageError, match="why is it right so"):
+        undone.go_on(replace(NOBODY, meant=("reload-mark",)))
+    with pytest.raises(UsageError, match="--accept-loss notes-end: no such hunk of second has lost a line"):
+        undone.go_on(replace(SIGNED, meant=("reload-mark", "notes-end")))
+    result = undone.go_on(replace(SIGNED, meant=("reload-mark",)))
+
+    assert (result.ok, result.verdict) == (True, "written")
+    hunk, _ = patch_of(result, "second").hunks
+    assert (hunk.verdict, hunk.reason) == ("skipped", f"left out by hand: {SIGNED.reason}")
+    text = (undone.world.series / "second" / "patch.yaml").read_text()
+    assert 'intent: Leave a mark.\n    releases: "<2.0"\n' in text
+
+
+def test_a_hunk_that_keeps_some_of_its_lines_says_how_many_it_lost(world: Callable[..., Run]) -> None:
+    run = world(DRIFTED)
+    run.onto()
+    run.edit("first", CODE, REGION, b"        with region():\n            pass\n        self.grads = make(size)\n")
+    (problem,) = run.go_on(accept=True).problems
+    assert problem.message == (
+        "1 line that it adds is gone: `self.grads = make(size)`; 1 line that it takes out is back: "
+        "`self.grads = make(size)`"
+    )
+    told = run.go_on(replace(SIGNED, meant=("grads-region",)), accept=True)
+
+    # What was taken out is a decision; what the patch's own check says of it is another one.
+    assert told.problems[0].message.startswith("check grads-in-region expects 1 matches and finds 0")
+    assert patch_of(told, "first").hunks[0].reason == (
+        f"the target changed lines nearby; 2 lines taken out by hand: {SIGNED.reason}"
+    )
 
 
 def test_an_edit_beside_the_hunks_belongs_to_no_hunk_and_is_refused(world: Callable[..., Run]) -> None:
@@ -722,7 +818,7 @@ def test_marks_that_the_target_has_itself_are_no_marks_of_ours(world: Callable[.
     marked = NOTES_1.replace(b"shape: round\n", b"<<<<<<< a\nshape: round\n=======\nshape: flat\n>>>>>>> b\n")
     run = world({NOTES: marked})
     assert run.onto().verdict == "conflict"
-    refused = run.go_on(NOBODY, skip=True)
+    refused = run.go_on(UNWANTED, skip=True)
     assert refused.problems[0].message == "the marks cannot be told apart: solve this file by hand"
     (run.world.series / ".rebase" / "2.0" / "first" / NOTES).write_bytes(
         marked.replace(b"colour: red", b"colour: green")
