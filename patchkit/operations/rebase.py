@@ -6,18 +6,21 @@ stops at the first patch that a person has to decide, with an edit directory to 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from patchkit import __version__
 from patchkit.core.rebasing.rebased import Rebased
 from patchkit.core.upstream import VersionsDocument
-from patchkit.errors import PatchkitError, UsageError
+from patchkit.errors import PatchkitError, StoreError, UsageError
 from patchkit.operations.coverage import refuse_bad_ranges
 from patchkit.operations.rebase_hand import Signed
 from patchkit.operations.rebase_run import Run, Surroundings
 from patchkit.operations.rebase_session import Request, Session
 from patchkit.operations.rebase_targets import Upstream
-from patchkit.store.edit_dir import PENDING, ROOM, EditDir, already_open, clear_room, find_open
+from patchkit.store.edit_dir import EditDir, already_open, find_open
+from patchkit.store.edit_room import OPEN, PENDING, ROOM, clear_room, sweep_room
 from patchkit.store.location import versions_file
 from patchkit.store.lock import read_lock
 from patchkit.store.memory import load_resolutions
@@ -64,6 +67,7 @@ def resume(
     if is_pending(_pending(folder)):
         return _finished(folder)
     edit_dir = _unfinished(folder)
+    edit_dir.refuse_links()
     state = edit_dir.state()
     series, versions = _sources(folder)
     if series.digest != state.series:
@@ -93,21 +97,40 @@ def resume(
 
 def abort(folder: Path) -> Rebased:
     """Drop the unfinished rebase of the series in ``folder``; the series stays as it is. Raises UsageError."""
+    dropped = False
     if is_pending(_pending(folder)):
         if not drop(_pending(folder)):
             raise UsageError(f"{folder} is written in part already", hint="finish it: patchkit rebase --continue")
         clear_room(folder)
-        if find_open(folder) is None:
-            return Rebased(tool=__version__, ok=True, verdict="aborted", series=str(folder), target="")
-    edit_dir = _unfinished(folder)
+        dropped = True
+    try:
+        edit_dir = find_open(folder)
+    except StoreError:
+        note = f"{OPEN} did not say where the edit directory is: one outside of {folder} would be left"
+        return _aborted(folder, "", sweep_room(folder), (note,))
+    if edit_dir is None:
+        # A process that was killed while it removed them leaves files, and nothing that says so.
+        swept = sweep_room(folder)
+        if not swept and not dropped:
+            raise _no_rebase(folder)
+        return _aborted(folder, "", swept)
     try:
         target = edit_dir.state().name
     except PatchkitError:
         # Whatever became of the state: this is how to get rid of it.
         target = edit_dir.folder.name
-    edit_dir.remove()
+    return _aborted(folder, target, edit_dir.remove())
+
+
+def _aborted(folder: Path, target: str, removed: Sequence[Path], notes: tuple[str, ...] = ()) -> Rebased:
     return Rebased(
-        tool=__version__, ok=True, verdict="aborted", series=str(folder), target=target, removed=(str(edit_dir.folder),)
+        tool=__version__,
+        ok=True,
+        verdict="aborted",
+        series=str(folder),
+        target=target,
+        removed=tuple(map(str, removed)),
+        notes=notes,
     )
 
 
@@ -117,12 +140,15 @@ def _pending(folder: Path) -> Path:
 
 def _finished(folder: Path) -> Rebased:
     """Finish a write that was cut short. What was carried was proved before it began."""
-    edit_dir = find_open(folder)
-    target = edit_dir.state().name if edit_dir else ""
+    edit_dir, target = None, ""
+    with suppress(PatchkitError):
+        # Whatever became of the edit directory: a series that is written in part is worse.
+        edit_dir = find_open(folder)
+        target = edit_dir.state().name if edit_dir else ""
     written = finish(_pending(folder))
     if edit_dir is not None:
         edit_dir.remove()
-    clear_room(folder)
+    sweep_room(folder)
     return Rebased(
         tool=__version__,
         ok=True,
@@ -143,5 +169,9 @@ def _sources(folder: Path) -> tuple[Series, VersionsDocument]:
 def _unfinished(folder: Path) -> EditDir:
     edit_dir = find_open(folder)
     if edit_dir is None:
-        raise UsageError(f"{folder} has no unfinished rebase", hint="begin one with `patchkit rebase --onto TARGET`")
+        raise _no_rebase(folder)
     return edit_dir
+
+
+def _no_rebase(folder: Path) -> UsageError:
+    return UsageError(f"{folder} has no unfinished rebase", hint="begin one with `patchkit rebase --onto TARGET`")

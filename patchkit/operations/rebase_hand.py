@@ -86,6 +86,7 @@ def read_by_hand(
     lines and nobody says why, and when ``signed`` names a hunk that has lost none.
     """
     reading = _Reading(edit_dir, carried, target, skip=skip)
+    reading.refuse_strangers()
     for file in carried.files:
         reading.file(file)
     reading.refuse_losses(signed.meant)
@@ -108,6 +109,15 @@ class _Reading:
         self._losses: list[tuple[CarriedFile, Loss]] = []
         self._texts: list[tuple[CarriedFile, int, bytes | None]] = []
         """Each solved conflict by file and number, with what stands in its place; None when that cannot be told."""
+
+    def refuse_strangers(self) -> None:
+        """Refuse files that would not be read: what a person wrote there would be lost without a word."""
+        for stranger in self._edit_dir.strangers(self._patch):
+            message, hint = "this file is none of the patch", "take it away; `patchkit capture` adds files to a series"
+            if stranger.settled:
+                message = "the patch of this file is settled, and it was changed since"
+                hint = "put it back, or begin anew with --abort"
+            self.problems.append(Problem(message, str(stranger.file), patch=self._patch, hint=hint))
 
     def file(self, file: CarriedFile) -> None:
         """Read one file."""

@@ -21,7 +21,8 @@ from patchkit.operations.regenerate import regenerate
 from patchkit.operations.staging import Stage, staged
 from patchkit.progress import Reporter, silent
 from patchkit.store.carried import edited_patch
-from patchkit.store.edit_dir import PENDING, Settled, clear_room, make_room
+from patchkit.store.edit_dir import Settled
+from patchkit.store.edit_room import PENDING, clear_room, make_room
 from patchkit.store.location import versions_file
 from patchkit.store.lock import read_lock
 from patchkit.store.memory import print_resolution, resolution_file

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -33,19 +33,18 @@ from patchkit.core.series import SCHEMA, Digest, Document
 from patchkit.core.upstream import PinnedCommit
 from patchkit.errors import StoreError, UsageError, WriteFailedError
 from patchkit.store.documents import load_document
+from patchkit.store.edit_room import ROOM, make_room, read_open, sweep_room, write_open
 from patchkit.store.files import write_files
-from patchkit.store.memory import load_resolutions, print_resolution, resolution_file
+from patchkit.store.memory import RESOLUTIONS, load_resolutions, print_resolution, resolution_file
 
-ROOM = ".rebase"
-"""Folder below that of the series."""
-PENDING = "pending"
-OPEN = "open.yaml"
 STATE = "state.yaml"
 README = "README.md"
 SETTLED = "settled"
 DRAFT = ".draft"
 REVIEW = "review"
 
+_FILES = (README, STATE, ".gitignore")
+_FOLDERS = (SETTLED, RESOLUTIONS, REVIEW, DRAFT)
 _COMMENT = "Written by `patchkit rebase`. Do not edit."
 
 
@@ -88,10 +87,12 @@ class State(Document, frozen=True, kw_only=True):
     """The patch that a person has to look at."""
 
 
-class _Open(Document, frozen=True):
-    """open.yaml."""
+class Stranger(msgspec.Struct, frozen=True):
+    """A file in the edit directory that nobody reads."""
 
-    edit_dir: str
+    file: Path
+    settled: bool
+    """Whether it is one of a patch that is settled, changed since; else it is one that was not handed out."""
 
 
 class EditDir:
@@ -104,12 +105,15 @@ class EditDir:
 
     def state(self) -> State:
         """Read the state. Raises StoreError, UsageError when the rebase was cut short before it had one."""
-        if not (self.folder / STATE).is_file():
+        self._require_state()
+        return load_document(State, self.folder / STATE)
+
+    def _require_state(self) -> None:
+        if not os.path.lexists(self.folder / STATE):
             raise UsageError(
                 f"{self.folder} has no {STATE}: the rebase was cut short, or somebody removed it",
                 hint="drop what is left of it with `patchkit rebase --abort`; the series is as it was",
             )
-        return load_document(State, self.folder / STATE)
 
     def settled_text(self, patch: str) -> bytes:
         """Return the variant of a patch that is done. Raises StoreError when it is gone."""
@@ -151,22 +155,61 @@ class EditDir:
         for path, content in files.items():
             wanted[self.edited_file(state.current, path)] = content
             wanted[self.folder / DRAFT / state.current / path] = content
+        for settled in state.settled:
+            wanted |= self._as_settled(settled.report.name)
         wanted |= {self.folder / name: page for name, page in {**pages, ".gitignore": b"*\n"}.items()}
         wanted |= {self.folder / resolution_file(key): print_resolution(each) for key, each in resolutions.items()}
         write_files(wanted)
         write_files({self.folder / STATE: _print(state)})
 
-    def remove(self) -> None:
-        """Remove everything that belongs to the rebase. Raises WriteFailedError."""
-        room = self._series / ROOM
+    def _as_settled(self, patch: str) -> dict[Path, bytes]:
+        """Return the drafts of a patch that is done as they were edited: a later edit is told by them."""
+        place = self.folder / DRAFT / patch
+        drafts = [file for file in sorted(place.rglob("*")) if file.is_file()]
+        edited = {file: self.edited(patch, file.relative_to(place).as_posix()) for file in drafts}
+        return {file: content for file, content in edited.items() if content is not None}
+
+    def refuse_links(self) -> None:
+        """Refuse links: what they lead to is not the edit directory's. Raises UsageError, also as ``state`` does."""
+        # Without it the folder may be any: open.yaml can be old, or changed.
+        self._require_state()
+        for entry in self._entries():
+            if entry.is_symlink():
+                raise UsageError(f"{entry} is a link, and links are not followed", hint="put a copy in its place")
+
+    def strangers(self, current: str) -> tuple[Stranger, ...]:
+        """Return the files that going on with the patch ``current`` would not read, and that would be lost with it."""
+        found: list[Stranger] = []
+        for entry in self._entries():
+            parts = entry.relative_to(self.folder).parts
+            own = parts[0] in _FOLDERS or (len(parts) == 1 and parts[0] in _FILES)
+            if own or entry.is_dir():
+                continue
+            patch, path = parts[0], "/".join(parts[1:])
+            draft = self.draft(patch, path) if path else None
+            if draft is None:
+                found.append(Stranger(entry, settled=False))
+            elif patch != current and draft != _read(entry):
+                found.append(Stranger(entry, settled=True))
+        return tuple(found)
+
+    def _entries(self) -> Iterator[Path]:
+        """Yield everything below the folder, sorted; what is behind a link is not below it."""
+        for folder, folders, files in os.walk(self.folder):
+            folders.sort()
+            yield from sorted(Path(folder) / name for name in (*folders, *files))
+
+    def remove(self) -> tuple[Path, ...]:
+        """Remove everything that belongs to the rebase; return the folders. Raises WriteFailedError."""
+        # Without open.yaml there is no unfinished rebase any more, whatever is left of the rest.
+        swept = sweep_room(self._series)
         try:
-            # Without the first one there is no unfinished rebase any more, whatever is left of the rest.
-            (room / OPEN).unlink(missing_ok=True)
             if self.folder.is_dir() and self._is_ours():
                 shutil.rmtree(self.folder)
+                swept += (self.folder,)
         except OSError as error:
             raise WriteFailedError(f"cannot remove {error.filename}: {error.strerror or error}") from error
-        clear_room(self._series)
+        return swept
 
     def _is_ours(self) -> bool:
         """Tell whether the folder is this rebase's: open.yaml may come of a copied series, or name any folder."""
@@ -176,34 +219,10 @@ class EditDir:
         return (self.folder / STATE).is_file()
 
 
-def clear_room(series: Path) -> None:
-    """Remove the folder for unfinished rebases when nothing is in it. Raises WriteFailedError."""
-    room = series / ROOM
-    try:
-        rubbish = (".gitignore", f"{PENDING}.new", f"{PENDING}.old")
-        if room.is_dir() and all(entry.name in rubbish for entry in room.iterdir()):
-            shutil.rmtree(room)
-    except OSError as error:
-        raise WriteFailedError(f"cannot remove {error.filename}: {error.strerror or error}") from error
-
-
-def make_room(series: Path) -> Path:
-    """Make the folder for unfinished rebases, which git ignores, and return it. Raises WriteFailedError."""
-    room = series / ROOM
-    try:
-        room.mkdir(exist_ok=True)
-        (room / ".gitignore").write_text("*\n")
-    except OSError as error:
-        raise WriteFailedError(f"cannot write {error.filename}: {error.strerror or error}") from error
-    return room
-
-
 def find_open(series: Path) -> EditDir | None:
     """Return the edit directory of the series' unfinished rebase, or None. Raises StoreError."""
-    file = series / ROOM / OPEN
-    if not file.is_file():
-        return None
-    return EditDir(series, Path(load_document(_Open, file).edit_dir))
+    place = read_open(series)
+    return None if place is None else EditDir(series, place)
 
 
 def claim(series: Path, folder: Path | None, name: str) -> EditDir:
@@ -211,20 +230,18 @@ def claim(series: Path, folder: Path | None, name: str) -> EditDir:
 
     Raises UsageError when there is one already or ``folder`` is not free, WriteFailedError.
     """
-    room = series / ROOM
-    place = (folder or room / name.replace("/", "-")).resolve()
+    place = series / ROOM / name.replace("/", "-") if folder is None else folder.resolve()
+    if folder is None:
+        for link in (place.parent, place):
+            if link.is_symlink():
+                raise UsageError(f"{link} is a link, and links are not followed", hint="remove it")
+        place = place.resolve()
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise UsageError(f"{place} is not empty", hint="name a new folder with --edit-dir, or remove that one")
-    make_room(series)
     try:
-        # Made here or not at all: of two that begin at the same time one is refused.
-        handle = os.open(room / OPEN, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+        write_open(make_room(series), place)
     except FileExistsError:
         raise already_open(find_open(series)) from None
-    except OSError as error:
-        raise WriteFailedError(f"cannot write {error.filename}: {error.strerror or error}") from error
-    with os.fdopen(handle, "wb") as stream:
-        stream.write(_print(_Open(str(place))))
     return EditDir(series, place)
 
 

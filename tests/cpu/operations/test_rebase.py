@@ -480,7 +480,7 @@ def undone(world: Callable[..., Run]) -> Run:
 def test_lines_of_a_hunk_that_had_no_conflict_are_not_lost_in_silence(undone: Run) -> None:
     before = snapshot(undone.world.root)
     for how in ({}, {"accept": True}, {"skip": True}):
-        result = undone.go_on(**how)
+        result = undone.go_on(SIGNED, **how)
         assert (result.ok, result.verdict) == (False, "conflict")
         (problem,) = result.problems
         assert problem == Problem(
@@ -842,3 +842,89 @@ def test_a_damaged_state_is_named_and_can_still_be_aborted(world: Callable[..., 
     assert abort(run.world.series).ok
     assert not (run.world.series / ".rebase").exists()
     assert contents(run.world.series) == run.world.sources()
+
+
+@pytest.mark.parametrize("text", ["", "# Written by `patchkit", "edit-dir: /", "edit-"])
+def test_a_damaged_open_yaml_is_named_and_can_still_be_aborted(world: Callable[..., Run], text: str) -> None:
+    run = world(CLASH)
+    before = snapshot(run.world.root)
+    run.onto()
+    (run.world.series / ".rebase" / "open.yaml").write_text(text)
+    with pytest.raises(PatchkitError) as caught:
+        run.go_on()
+    assert "--abort" in str(caught.value.hint)
+    result = abort(run.world.series)
+
+    assert (result.ok, result.verdict) == (True, "aborted")
+    assert result.removed == (str(run.world.series / ".rebase" / "2.0"),)
+    assert snapshot(run.world.root) == before
+    assert run.onto().verdict == "conflict"
+
+
+def test_a_write_that_was_cut_short_is_finished_whatever_became_of_open_yaml(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    run.onto()
+    run.solve("first", NOTES, b"colour: both\n")
+    kept = run.world.series / ".rebase" / "open.yaml"
+    with tripped(lambda _: (run.world.series / ".rebase" / "pending").exists(), full_disk), pytest.raises(OSError):  # noqa: PT011 - whichever call it is
+        run.go_on()
+    kept.write_text("")
+    result = run.go_on()
+
+    assert (result.verdict, result.target) == ("written", "")
+    assert not (run.world.series / ".rebase").exists()
+    proved(run)
+
+
+def test_a_file_that_was_not_handed_out_is_refused_by_name(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    run.onto()
+    run.solve("first", NOTES, b"colour: both\n")
+    place = run.world.series / ".rebase" / "2.0"
+    new = [place / "todo.txt", place / "first" / "megatron" / "core" / "new.py"]
+    for file in new:
+        file.write_bytes(b"x = 1\n")
+    before = snapshot(run.world.root)
+    for how in ({}, {"accept": True}, {"skip": True}):
+        result = run.go_on(SIGNED, **how)
+        assert (result.ok, result.verdict) == (False, "conflict")
+        assert [(problem.path, problem.message) for problem in result.problems] == [
+            (str(file), "this file is none of the patch") for file in new
+        ]
+    assert snapshot(run.world.root) == before
+    for file in new:
+        file.unlink()
+
+    assert run.go_on().verdict == "written"
+
+
+def test_what_is_changed_in_a_patch_that_is_settled_is_refused(world: Callable[..., Run]) -> None:
+    run = world({NOTES: CLASH[NOTES].replace(b"end: here", b"end: nowhere")})
+    run.onto()
+    run.solve("first", NOTES, b"colour: both\n")
+    run.go_on()
+    run.solve("second", NOTES, b"end: everywhere\n")
+    run.edit("first", NOTES, b"colour: both", b"colour: neither")
+    (problem,) = run.go_on().problems
+
+    assert (problem.message, problem.path) == (
+        "the patch of this file is settled, and it was changed since",
+        str(run.world.series / ".rebase" / "2.0" / "first" / NOTES),
+    )
+
+
+def test_a_link_in_the_edit_directory_is_refused(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    run.onto()
+    file = run.world.series / ".rebase" / "2.0" / "first" / NOTES
+    (run.world.root / "mine.md").write_bytes(NOTES_1.replace(b"red", b"green"))
+    file.unlink()
+    file.symlink_to(run.world.root / "mine.md")
+    before = run.world.sources()
+    for how in ({}, {"skip": True}):
+        with pytest.raises(UsageError, match=r"notes\.md is a link, and links are not followed"):
+            run.go_on(SIGNED, **how)
+
+    assert run.world.sources() == before
+    assert abort(run.world.series).ok
+    assert (run.world.root / "mine.md").is_file()

@@ -4,11 +4,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from trees.snapshots import contents
 
 from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase, PlaceReport
 from patchkit.errors import StoreError, UsageError
-from patchkit.store.edit_dir import EditDir, Settled, State, claim, clear_room, find_open, make_room
+from patchkit.store.edit_dir import EditDir, Settled, State, Stranger, claim, find_open
+from patchkit.store.edit_room import clear_room, make_room
 
 from .test_memory import kept
 
@@ -150,3 +152,63 @@ def test_a_folder_without_a_state_is_not_removed(series: Path, tmp_path: Path) -
     found.remove()
 
     assert (precious / "work").read_text() == "mine"
+
+
+def test_files_that_nobody_handed_out_are_strangers(series: Path) -> None:
+    edit_dir = written(series)
+    assert edit_dir.strangers("second") == ()
+    new = [edit_dir.folder / name for name in ("notes.txt", "second/m/a.py.orig", "second/m/b/c.py", "third/m/a.py")]
+    for file in new:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("x = 1\n")
+
+    assert edit_dir.strangers("second") == tuple(Stranger(file, settled=False) for file in new)
+
+
+def test_an_edit_of_a_patch_that_is_settled_is_a_stranger_too(series: Path) -> None:
+    edit_dir = written(series)
+    file = edit_dir.edited_file("second", "m/a.py")
+    file.write_bytes(b"solved")
+    report = replace(REPORT, name="second")
+    later = replace(STATE, settled=(*STATE.settled, Settled(report=report)), current="third")
+    edit_dir.write(later, texts={}, files={"m/a.py": b"next"}, pages={}, resolutions={})
+    assert (edit_dir.draft("second", "m/a.py"), edit_dir.strangers("third")) == (b"solved", ())
+    file.write_bytes(b"solved better")
+
+    assert edit_dir.strangers("third") == (Stranger(file, settled=True),)
+
+
+@pytest.mark.parametrize("name", ["second/m/a.py", "second/m", "state.yaml", "resolutions", "new"])
+def test_links_in_the_edit_directory_are_refused(series: Path, tmp_path: Path, name: str) -> None:
+    edit_dir = written(series)
+    edit_dir.refuse_links()
+    place, moved = edit_dir.folder / name, tmp_path / "moved"
+    if place.exists():
+        place.rename(moved)
+    place.symlink_to(moved)
+
+    with pytest.raises(UsageError, match=f"{name} is a link, and links are not followed"):
+        edit_dir.refuse_links()
+
+
+@pytest.mark.parametrize("name", [".rebase", ".rebase/2.0"])
+def test_a_link_in_place_of_the_edit_directory_is_refused(series: Path, tmp_path: Path, name: str) -> None:
+    place = series / name
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="is a link, and links are not followed"):
+        claim(series, None, "2.0")
+
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_removing_follows_no_link(series: Path, tmp_path: Path) -> None:
+    edit_dir = written(series)
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "work").write_text("mine")
+    (series / ".rebase" / "link").symlink_to(precious)
+    (edit_dir.folder / "link").symlink_to(precious)
+
+    assert edit_dir.remove() == (series / ".rebase" / "2.0",)
+    assert ((precious / "work").read_text(), contents(series)) == ("mine", {})

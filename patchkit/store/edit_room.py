@@ -1,0 +1,135 @@
+"""The folder of a series for its unfinished rebase, and the file there that says where the edit directory is."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from patchkit.core.series import Document
+from patchkit.errors import StoreError, WriteFailedError
+from patchkit.store.documents import load_document
+
+ROOM = ".rebase"
+"""Folder below that of the series."""
+PENDING = "pending"
+OPEN = "open.yaml"
+
+_COMMENT = "Written by `patchkit rebase`. Do not edit."
+_DRAFT = f".{OPEN}."
+"""Beginning of the name of an open.yaml that is not finished."""
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)
+"""What file systems without hard links answer (link(2))."""
+_PENDING = (PENDING, f"{PENDING}.new", f"{PENDING}.old")
+
+
+class _Open(Document, frozen=True):
+    """open.yaml."""
+
+    edit_dir: str
+
+
+def make_room(series: Path) -> Path:
+    """Make the folder for unfinished rebases, which git ignores, and return it. Raises WriteFailedError."""
+    room = series / ROOM
+    try:
+        room.mkdir(exist_ok=True)
+        (room / ".gitignore").write_text("*\n")
+    except OSError as error:
+        raise WriteFailedError(f"cannot write {error.filename}: {error.strerror or error}") from error
+    return room
+
+
+def clear_room(series: Path) -> None:
+    """Remove the folder for unfinished rebases when nothing is in it. Raises WriteFailedError."""
+    room = series / ROOM
+    try:
+        if room.is_dir() and all(_is_rubbish(entry.name) for entry in room.iterdir()):
+            shutil.rmtree(room)
+    except OSError as error:
+        raise WriteFailedError(f"cannot remove {error.filename}: {error.strerror or error}") from error
+
+
+def sweep_room(series: Path) -> tuple[Path, ...]:
+    """Remove open.yaml and every edit directory of the room; return those. A write that was cut short stays.
+
+    Without open.yaml there is no unfinished rebase, so it goes first, whatever is in it. Raises WriteFailedError.
+    """
+    room = series / ROOM
+    swept: list[Path] = []
+    try:
+        (room / OPEN).unlink(missing_ok=True)
+        for entry in sorted(room.iterdir()) if room.is_dir() else ():
+            if entry.name in _PENDING:
+                continue
+            if entry.is_symlink() or not entry.is_dir():
+                if entry.is_symlink() or not _is_rubbish(entry.name):
+                    entry.unlink()
+                continue
+            shutil.rmtree(entry)
+            swept.append(entry)
+    except OSError as error:
+        raise WriteFailedError(f"cannot remove {error.filename}: {error.strerror or error}") from error
+    clear_room(series)
+    return tuple(swept)
+
+
+def write_open(room: Path, edit_dir: Path) -> None:
+    """Say where the edit directory is. Raises FileExistsError when that is said already, WriteFailedError.
+
+    The file is there as a whole or not at all, and is made here or not at all: of two that begin at the same time one
+    is refused, and a process that is killed leaves none that is empty or cut.
+    """
+    from patchkit.store.yaml_text import print_yaml  # noqa: PLC0415 - only writing needs it
+
+    text = print_yaml(msgspec.to_builtins(_Open(str(edit_dir))), _COMMENT)
+    name: str | None = None
+    try:
+        handle, name = tempfile.mkstemp(dir=room, prefix=_DRAFT)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(text)
+        Path(name).chmod(0o644)
+        _place(Path(name), room / OPEN, text)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise WriteFailedError(f"cannot write {room / OPEN}: {error.strerror or error}") from error
+    finally:
+        if name is not None:
+            with suppress(OSError):
+                Path(name).unlink()
+
+
+def _place(draft: Path, file: Path, text: bytes) -> None:
+    """Give a finished file its name, unless that is taken."""
+    try:
+        # Unlike a rename, a link is refused when there is such a file (link(2)).
+        file.hardlink_to(draft)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        with file.open("xb") as stream:
+            stream.write(text)
+
+
+def read_open(series: Path) -> Path | None:
+    """Return where the edit directory of the unfinished rebase is, or None. Raises StoreError."""
+    file = series / ROOM / OPEN
+    if not os.path.lexists(file):
+        return None
+    hint = "drop the rebase with `patchkit rebase --abort`; the series is as it was"
+    if file.is_symlink():
+        raise StoreError(str(file), None, "is a link, and links are not followed", hint=hint)
+    try:
+        return Path(load_document(_Open, file).edit_dir)
+    except StoreError as error:
+        raise StoreError(str(file), None, "is no whole open.yaml: empty, cut or changed", hint=hint) from error
+
+
+def _is_rubbish(name: str) -> bool:
+    return name in (".gitignore", *_PENDING[1:]) or name.startswith(_DRAFT)

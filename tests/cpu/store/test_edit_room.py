@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+from trees.faults import killed_at
+from trees.snapshots import contents, lay
+
+from patchkit.errors import StoreError, WriteFailedError
+from patchkit.store.edit_room import make_room, read_open, sweep_room, write_open
+
+
+@pytest.fixture
+def series(tmp_path: Path) -> Path:
+    (tmp_path / "series").mkdir()
+    return tmp_path / "series"
+
+
+def test_where_the_edit_directory_is_is_read_back(series: Path) -> None:
+    assert read_open(series) is None
+    write_open(make_room(series), Path("/some/where"))
+
+    assert read_open(series) == Path("/some/where")
+    assert sorted(contents(series)) == [".rebase/.gitignore", ".rebase/open.yaml"]
+
+
+def test_the_second_one_is_refused_and_leaves_the_first(series: Path) -> None:
+    write_open(make_room(series), Path("/first"))
+    with pytest.raises(FileExistsError):
+        write_open(series / ".rebase", Path("/second"))
+
+    assert read_open(series) == Path("/first")
+    assert sorted(contents(series)) == [".rebase/.gitignore", ".rebase/open.yaml"]
+
+
+def test_killed_at_any_point_open_yaml_is_whole_or_not_there(series: Path) -> None:
+    at = 0
+    alive = True
+    while alive:
+        at += 1
+        alive = killed_at(at, lambda: write_open(make_room(series), Path("/some/where")))
+        assert read_open(series) in (None, Path("/some/where"))
+        sweep_room(series)
+        assert contents(series) == {}
+    assert at > 3
+
+
+def test_it_gets_its_name_once_it_is_whole(series: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[bytes, bool]] = []
+    link = Path.hardlink_to
+
+    def watched(self: Path, target: Path) -> None:
+        seen.append((target.read_bytes(), self.exists()))
+        link(self, target)
+
+    monkeypatch.setattr(Path, "hardlink_to", watched)
+    write_open(make_room(series), Path("/some/where"))
+
+    assert seen == [((series / ".rebase" / "open.yaml").read_bytes(), False)]
+
+
+def no_links(_self: Path, _target: str) -> None:
+    raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+
+def test_where_there_are_no_hard_links_it_is_written_all_the_same(
+    series: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "hardlink_to", no_links)
+    write_open(make_room(series), Path("/some/where"))
+
+    assert read_open(series) == Path("/some/where")
+    with pytest.raises(FileExistsError):
+        write_open(series / ".rebase", Path("/second"))
+
+
+def test_a_room_that_is_not_there_cannot_be_written_to(series: Path) -> None:
+    with pytest.raises(WriteFailedError, match=r"cannot write .*open\.yaml"):
+        write_open(series / ".rebase", Path("/some/where"))
+
+
+@pytest.mark.parametrize("text", ["", "# Written by", "edit-dir", "edit-dir:", "edit-dir: [", "[]"])
+def test_an_open_yaml_that_is_not_whole_says_how_to_get_rid_of_it(series: Path, text: str) -> None:
+    (make_room(series) / "open.yaml").write_text(text)
+    with pytest.raises(StoreError, match=r"open\.yaml: is no whole open\.yaml") as caught:
+        read_open(series)
+
+    assert caught.value.hint == "drop the rebase with `patchkit rebase --abort`; the series is as it was"
+
+
+def test_an_open_yaml_that_is_a_link_is_not_followed(series: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.yaml").write_text("edit-dir: /other\n")
+    (make_room(series) / "open.yaml").symlink_to(tmp_path / "other.yaml")
+    with pytest.raises(StoreError, match="is a link, and links are not followed"):
+        read_open(series)
+
+
+def test_sweeping_takes_everything_but_a_write_that_was_cut_short(series: Path) -> None:
+    lay(series / ".rebase", {"open.yaml": b"", "2.0/a": b"a", "x/y/b": b"b", "stray": b"c", "pending/list.yaml": b"l"})
+    swept = sweep_room(series)
+
+    assert swept == (series / ".rebase" / "2.0", series / ".rebase" / "x")
+    assert contents(series) == {".rebase/pending/list.yaml": b"l"}
