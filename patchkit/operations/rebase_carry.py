@@ -5,94 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
-from patchkit.core.carry import CarriedHunk, CarryResult, Conflict, Place, Status, Verdict, carry_file
+from patchkit.core.carry import CarriedHunk, CarryResult, Conflict, Status, Verdict, carry_file
 from patchkit.core.gating.gates import Alarm, alarms
-from patchkit.core.lines import split_lines
-from patchkit.core.rebasing.lineage import Lineage, Run, Traced, runs_of
-from patchkit.core.rebasing.memory import Resolution, Seen, fits, offered, replayed, seen
-from patchkit.core.rebasing.rebased import AlarmReport, HunkRebase, alarm_report, one_hunk
-from patchkit.core.rebasing.spots import Spot, spots
-from patchkit.core.scopes import MODULE
+from patchkit.core.rebasing.lineage import Lineage, Traced, runs_of
+from patchkit.core.rebasing.memory import Resolution, fits, offered, replayed, seen
+from patchkit.core.rebasing.rebased import HunkRebase, alarm_report, one_hunk
+from patchkit.core.rebasing.renames import Rename
+from patchkit.core.rebasing.spots import spots
 from patchkit.core.upstream import Target
 from patchkit.operations.layers import Layer
+from patchkit.operations.rebase_carried import CarriedFile, CarriedPatch, Met, Texts
+from patchkit.operations.rebase_whole import whole_file
 
 _OLDEST = re.compile(r">=\s*3\.(\d+)")
-_WHOLE = "<whole file>"
-
-
-class Met(msgspec.Struct, frozen=True):
-    """A conflict that is left."""
-
-    spot: Spot
-    ids: tuple[str, ...]
-    """Hunks in conflict."""
-    seen: Seen | None
-    """As it would be remembered; None when it cannot be."""
-    offers: tuple[str, ...] = ()
-    """Keys of resolutions of the same conflict in other surroundings."""
-
-
-class Texts(msgspec.Struct, frozen=True):
-    """What is known of one file; None where there is no such file."""
-
-    path: str
-    base: bytes | None
-    """With the patches below the one that is carried."""
-    changed: bytes | None
-    """With that patch too."""
-    before: bytes | None
-    """The target's, with the patches below."""
-    runs: tuple[Run, ...]
-    """What the patch changes from base to changed, with ids."""
-
-
-class CarriedFile(msgspec.Struct, frozen=True):
-    """One file of the patch on the target."""
-
-    texts: Texts
-    parts: tuple[bytes | Conflict, ...] | None
-    """What it becomes, cut at the conflicts; None when the file is removed, or is not there."""
-    traced: tuple[Traced, ...]
-    met: tuple[Met, ...]
-    hunks: tuple[HunkRebase, ...]
-    alarms: tuple[AlarmReport, ...]
-    """What the gates found outside of the hunks."""
-
-    @property
-    def path(self) -> str:
-        """Path of the file."""
-        return self.texts.path
-
-    def lineage(self) -> Lineage:
-        """Return the patch's hunks on its base."""
-        return Lineage(self.texts.base or b"", self.texts.changed or b"", self.texts.runs)
-
-    def after(self) -> bytes | None:
-        """Return the text with the target's side of every conflict; None for no file."""
-        if self.parts is None:
-            return None
-        return b"".join(part if isinstance(part, bytes) else part.target for part in self.parts)
-
-
-class CarriedPatch(msgspec.Struct, frozen=True):
-    """A whole patch on the target."""
-
-    layer: Layer
-    base: Target
-    files: tuple[CarriedFile, ...]
-
-    @property
-    def hunks(self) -> tuple[HunkRebase, ...]:
-        """All hunks, in the order of the variant."""
-        return tuple(hunk for file in self.files for hunk in file.hunks)
-
-    @property
-    def in_conflict(self) -> bool:
-        """Whether a person has to decide something."""
-        return any(file.met for file in self.files)
 
 
 def carry_layer(
@@ -102,16 +29,20 @@ def carry_layer(
     before: Mapping[str, bytes | None],
     known: Mapping[str, Resolution],
     *,
+    renames: Mapping[str, Rename] = {},
     accept_resolutions: bool = False,
 ) -> CarriedPatch:
-    """Carry a patch as it lies on its base to the texts of ``before``, by path; ``known`` are resolutions by key."""
+    """Carry a patch as it lies on its base to the texts of ``before``, by path; ``known`` are resolutions by key.
+
+    ``renames`` says of files that the target has not where they went.
+    """
     python = oldest_python(target)
     files = []
     for file in layer.text.files:
         path = file.path
         starts = [max(0, placed.line - 1) for placed in layer.placed[path]]
         texts = Texts(path, layer.before[path], layer.after[path], before[path], runs_of(file, starts))
-        carried = _whole_file(texts, [hunk.id for hunk in file.hunks])
+        carried = whole_file(texts, [hunk.id for hunk in file.hunks], renames.get(path))
         if carried is None:
             carrying = _Carrying(layer.patch.name, texts, known, python)
             carried = carrying.file(accept_resolutions=accept_resolutions)
@@ -125,44 +56,13 @@ def oldest_python(target: Target) -> tuple[int, int] | None:
     return (3, int(oldest[1])) if oldest else None
 
 
-def _whole_file(texts: Texts, ids: Sequence[str]) -> CarriedFile | None:
-    """Answer for a file that one side makes or removes; None when all three are there."""
-    base, changed, before = texts.base, texts.changed, texts.before
-    if base is not None and changed is not None and before is not None:
-        return None
-    parts: tuple[bytes | Conflict, ...] | None = None if changed is None else (changed,)
-    conflict: Conflict | None = None
-    if base is None and before is None:
-        verdict, reason = Verdict.EXACT, "the file is made"
-    elif changed is None and before == base:
-        verdict, reason = Verdict.EXACT, "the file is removed"
-    elif before == changed:
-        verdict, reason = Verdict.UPSTREAMED, f"the target has {'this file' if changed is not None else 'no such file'}"
-    elif before is None:
-        parts = None
-        verdict, reason = Verdict.OBSOLETE, "the target has no such file"
-    else:
-        conflict = Conflict(base or b"", changed or b"", before)
-        parts = (conflict,)
-        verdict = Verdict.CONFLICT
-        reason = "the target has another file there" if base is None else "the target changed the file to remove"
-    old = Place(MODULE, 1, len(split_lines(base or b"")))
-    new = None if before is None else Place(MODULE, 1, len(split_lines(before)))
-    carried = CarriedHunk(0, verdict, old, new, reason, conflict=conflict)
-    hunks = tuple(one_hunk(name or _WHOLE, texts.path, [carried]) for name in ids or [_WHOLE])
-    met: tuple[Met, ...] = ()
-    if conflict is not None:
-        met = (Met(Spot(conflict, (0, old.last), (0, new.last if new else 0)), tuple(ids), None),)
-    return CarriedFile(texts, parts, (), met, hunks, ())
-
-
 class _Carrying:
     """One file that is there on all sides."""
 
     def __init__(
         self, patch: str, texts: Texts, known: Mapping[str, Resolution], python: tuple[int, int] | None
     ) -> None:
-        assert texts.base is not None  # noqa: S101 - _whole_file answered for the others
+        assert texts.base is not None  # noqa: S101 - whole_file answered for the others
         assert texts.changed is not None  # noqa: S101 - as above
         assert texts.before is not None  # noqa: S101 - as above
         self._patch = patch
@@ -251,6 +151,10 @@ class _Carrying:
         accept: bool,
     ) -> HunkRebase:
         report = one_hunk(name, self._path, carried)
+        if name in open_ids and report.verdict == Verdict.OBSOLETE.value:
+            # There is a conflict to be looked at; that nothing is left to change is what the engine says of it.
+            told = tuple(line for line in report.review if not line.startswith(f"{report.verdict}:"))
+            return replace(report, review=(*told, "obsolete: --skip leaves it out, if that is right"))
         if name in open_ids and report.verdict != Verdict.CONFLICT.value:
             # Its own lines were brought together, and lie in a conflict all the same.
             return replace(report, verdict=Verdict.CONFLICT.value, reason="both sides changed these lines", review=())

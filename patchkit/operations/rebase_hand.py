@@ -20,7 +20,8 @@ from patchkit.core.rebasing.rebased import SKIPPED, SOLVED, AlarmReport, HunkReb
 from patchkit.core.report import Problem
 from patchkit.core.upstream import Target
 from patchkit.errors import UsageError
-from patchkit.operations.rebase_carry import CarriedFile, CarriedPatch, oldest_python
+from patchkit.operations.rebase_carried import CarriedFile, CarriedPatch
+from patchkit.operations.rebase_carry import oldest_python
 from patchkit.operations.rebase_judge import located
 from patchkit.operations.rebase_losses import counted, lost_lines, problem_of
 from patchkit.operations.rebase_variant import Variant
@@ -127,6 +128,7 @@ class _Reading:
                 where = str(self._edit_dir.edited_file(self._patch, file.path))
                 self.problems.append(Problem("the file is gone", where, patch=self._patch, hint="put it back"))
             self._after[file.path] = edited
+            self._without_text(file)
             self._solved.update(dict.fromkeys(name for met in file.met for name in met.ids))
             return
         blocks = conflicts(draft)
@@ -150,6 +152,16 @@ class _Reading:
             if number not in left:
                 self._solved.update(dict.fromkeys(met.ids))
                 self._texts.append((file, number, _in_place_of(blocks[number], draft, edited) if told else None))
+
+    def _without_text(self, file: CarriedFile) -> None:
+        """Leave out what a file that was not handed out has in conflict, or say that there is no other way."""
+        if self._skip:
+            self._skipped |= file.elsewhere
+            return
+        for hunk in file.hunks:
+            if hunk.id in file.elsewhere:
+                hint = "leave it out with --skip, and bring it to its new place with `patchkit capture`"
+                self.problems.append(Problem(hunk.reason, file.path, hunk=hunk.id, patch=self._patch, hint=hint))
 
     def refuse_losses(self, meant: Sequence[str]) -> None:
         """Refuse lines that hunks have lost, unless it is ``meant``. Raises UsageError where nothing was lost."""

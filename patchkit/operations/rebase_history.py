@@ -15,7 +15,7 @@ from patchkit.core.rebasing.spots import mapped
 from patchkit.core.upstream import Target
 from patchkit.errors import TreeError
 from patchkit.operations.provenance import SECONDS, Touched, brought_by
-from patchkit.operations.rebase_carry import CarriedFile, CarriedPatch
+from patchkit.operations.rebase_carried import CarriedFile, CarriedPatch
 from patchkit.trees.interface import SourceTree
 
 _AROUND = 3

@@ -11,7 +11,7 @@ from patchkit.core.rebasing.rebased import AlarmReport, HunkRebase, PatchRebase
 from patchkit.core.unified import print_patch
 from patchkit.operations.checks import run_checks
 from patchkit.operations.coverage import expected_hunks, variants_for, why_not_needed
-from patchkit.operations.rebase_carry import CarriedPatch
+from patchkit.operations.rebase_carried import CarriedPatch
 from patchkit.operations.rebase_edit import variant_file
 from patchkit.operations.rebase_session import Considered, Session
 from patchkit.operations.rebase_targets import existing_result

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from patchkit.core.rebasing.losses import Loss, losses
 from patchkit.core.report import Problem
-from patchkit.operations.rebase_carry import CarriedFile
+from patchkit.operations.rebase_carried import CarriedFile
 
 _SHOWN = 5
 """Lines that are quoted."""

@@ -11,7 +11,7 @@ from patchkit.core.rebasing.memory import Resolution
 from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase
 from patchkit.core.rebasing.side_by_side import WIDTH, side_by_side
 from patchkit.core.upstream import Target
-from patchkit.operations.rebase_carry import CarriedFile, CarriedPatch
+from patchkit.operations.rebase_carried import CarriedFile, CarriedPatch
 from patchkit.store.edit_dir import README, REVIEW
 
 

@@ -16,7 +16,6 @@ from patchkit.core.upstream import VersionsDocument
 from patchkit.operations.rebase_hand import ByHand, Signed, read_by_hand
 from patchkit.operations.rebase_history import with_history
 from patchkit.operations.rebase_judge import consider, judge, settled_text
-from patchkit.operations.rebase_moves import with_moves
 from patchkit.operations.rebase_pages import drafts, pages
 from patchkit.operations.rebase_session import Considered, Session, replayed
 from patchkit.operations.rebase_write import Decided, write_series
@@ -102,9 +101,6 @@ class Run:
 
     def _add(self, patch: SeriesPatch, considered: Considered) -> None:
         """Go on from an answer; the first one that a person has to decide is where the rebase stops."""
-        if considered.carried is not None:
-            found = with_moves(considered.report, considered.carried, self._session.tree)
-            considered = replace(considered, report=found)
         repository = self._session.request.repository
         if repository is not None and considered.carried is not None:
             report, notes = with_history(

@@ -13,7 +13,9 @@ from patchkit.core.rebasing.rebased import PatchRebase
 from patchkit.core.series import LockDocument
 from patchkit.core.upstream import Target
 from patchkit.errors import StoreError
-from patchkit.operations.rebase_carry import CarriedPatch, carry_layer
+from patchkit.operations.rebase_carried import CarriedPatch
+from patchkit.operations.rebase_carry import carry_layer
+from patchkit.operations.rebase_moves import find_renames, with_moves
 from patchkit.operations.rebase_targets import Upstream, existing_result
 from patchkit.operations.rebase_variant import Variant
 from patchkit.store.edit_dir import Settled
@@ -88,8 +90,17 @@ class Session:
         """Carry a patch from its base onto what the patches before it leave."""
         base, layer = self.upstream.base(self.series, patch, self.target, self.request.base)
         before = {file.path: self.read(file.path) for file in layer.text.files}
-        accept = self.request.accept_resolutions
-        return carry_layer(layer, base, self.target, before, self.resolutions, accept_resolutions=accept)
+        old = self.upstream.tree(base)
+        carried = carry_layer(
+            layer,
+            base,
+            self.target,
+            before,
+            self.resolutions,
+            renames=find_renames(before, old, self.tree) if old is not None else {},
+            accept_resolutions=self.request.accept_resolutions,
+        )
+        return with_moves(carried, self.tree)
 
 
 def replayed(session: Session, patch: SeriesPatch, settled: Settled, text: bytes) -> dict[str, bytes | None]:

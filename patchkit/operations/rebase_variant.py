@@ -17,7 +17,7 @@ from patchkit.core.placement import FilePlaced, place_file
 from patchkit.core.rebasing.lineage import Run, labelled_hunks, twice
 from patchkit.core.rebasing.rebased import LEFT_OUT, HunkRebase
 from patchkit.core.report import Problem
-from patchkit.operations.rebase_carry import CarriedFile, CarriedPatch
+from patchkit.operations.rebase_carried import CarriedFile, CarriedPatch
 
 _CORRECTED = "the target changed much around it; what it adds is in the result"
 _GONE = "nothing of it is left in the result: the target has it already"

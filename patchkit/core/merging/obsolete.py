@@ -13,6 +13,9 @@ from patchkit.core.scopes import MODULE
 TELLING = 8
 """Bytes from which on a line says something about where it comes from; ``else:`` and brackets stand everywhere."""
 
+OFFER = ": drop the hunk?"
+"""End of every reason that is given here."""
+
 
 def why_obsolete(
     lines: Sequence[bytes],
@@ -33,8 +36,8 @@ def why_obsolete(
     if _alike(telling, there):
         return None
     if scope is not None and scope != MODULE and not outline.has(scope):
-        return f"the target has no class or function {scope}, and none of the lines around the change: drop the hunk?"
-    return "none of the lines that the hunk changes, or that stand around them, is in the target: drop the hunk?"
+        return f"the target has no class or function {scope}, and none of the lines around the change{OFFER}"
+    return f"none of the lines that the hunk changes, or that stand around them, is in the target{OFFER}"
 
 
 _WORD = re.compile(rb"\w+|[^\w\s]")

@@ -560,6 +560,79 @@ def test_what_the_person_wrote_goes_through_the_gates(world: Callable[..., Run])
     assert "syntax: megatron/core/buffer.py" in broken.problems[0].message
 
 
+# What is gone from its place.
+
+NEW_NOTES = "megatron/core/docs/notes.md"
+
+
+def test_hunks_of_a_file_that_was_renamed_are_told_where_it_is_and_are_not_dropped(world: Callable[..., Run]) -> None:
+    run = world({NOTES: None, NEW_NOTES: NOTES_1})
+    before = run.world.sources()
+    result = run.onto(accept=True)
+    hunk = patch_of(result, "first").hunks[1]
+
+    assert (result.ok, result.verdict, hunk.verdict) == (False, "conflict", "conflict")
+    assert hunk.reason == f"the target has no such file: it is {NEW_NOTES} now (the same text)"
+    assert (hunk.drop_when, hunk.review) == ("", ())
+    (problem,) = run.go_on(accept=True).problems
+    assert (problem.message, problem.path, problem.hunk) == (hunk.reason, NOTES, "notes-colour")
+    assert problem.hint == "leave it out with --skip, and bring it to its new place with `patchkit capture`"
+    assert run.world.sources() == before
+
+
+def test_hunks_of_a_file_that_was_renamed_can_be_skipped_with_a_reason(world: Callable[..., Run]) -> None:
+    run = world({NOTES: None, NEW_NOTES: NOTES_1})
+    run.onto()
+    first = run.go_on(UNWANTED, skip=True)
+    assert (first.verdict, states(first)) == ("conflict", {"first": "clean", "second": "conflict"})
+    result = run.go_on(UNWANTED, skip=True)
+
+    assert result.verdict == "written"
+    assert verdicts(result)["second"] == {"reload-mark": "exact", "notes-end": "skipped"}
+    proved(run)
+
+
+def test_a_function_of_a_file_that_was_cut_up_is_told_where_it_is(world: Callable[..., Run]) -> None:
+    head, _, rest = CODE_1.partition(b"class Buffer:\n")
+    of_class, _, function = rest.partition(b"\n\ndef make")
+    run = world(
+        {
+            CODE: None,
+            "megatron/core/a.py": b"class Buffer:\n" + of_class + b"\nMORE = [\n" + b"    1,\n" * 200 + b"]\n",
+            "megatron/core/b.py": head + b"def make" + function + b"\nMORE = [\n" + b"    1,\n" * 200 + b"]\n",
+        }
+    )
+    hunk = patch_of(run.onto(), "first").hunks[0]
+
+    assert (hunk.verdict, hunk.reason) == (
+        "conflict",
+        "the target has no such file, and no new one like it; Buffer is Buffer in megatron/core/a.py now",
+    )
+
+
+OBSOLETE = {CODE: CODE_1.partition(b"class Buffer:\n")[0] + b"def make(size):\n    return [0] * size\n"}
+
+
+def test_a_hunk_of_which_nothing_is_left_is_obsolete_with_the_evidence_and_still_a_decision(
+    world: Callable[..., Run],
+) -> None:
+    run = world(OBSOLETE)
+    result = run.onto(accept=True)
+    hunk = patch_of(result, "first").hunks[0]
+
+    assert (result.verdict, hunk.verdict) == ("conflict", "obsolete")
+    assert hunk.reason == (
+        "the target has no class or function Buffer.__init__, and none of the lines around the change: drop the hunk?"
+    )
+    assert hunk.review == (
+        "drift: Buffer changed (gone)",
+        "obsolete: --skip leaves it out, if that is right",
+    )
+    assert hunk.drop_when == "Upstream allocates in a region."
+    readme = (run.world.series / ".rebase" / "2.0" / "README.md").read_text()
+    assert f"obsolete: {hunk.reason}" in readme
+
+
 # The unfinished rebase.
 
 
