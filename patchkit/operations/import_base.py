@@ -235,14 +235,17 @@ def _entry(
     return None
 
 
-def pinned_commit(tree: GitTree, note: str = "") -> PinnedCommit:
-    """Return the entry of upstream_versions.yaml that a revision would get, without blob ids."""
+def pinned_commit(tree: GitTree, note: str = "", name: str | None = None) -> PinnedCommit:
+    """Return the entry of upstream_versions.yaml that a revision would get, without blob ids.
+
+    Without a ``name`` it is called by its commit.
+    """
     seconds = int(tree.ask("show", "-s", "--format=%ct", tree.commit).split()[0])
     containing = tree.ask("for-each-ref", "--contains", tree.commit, "--format=%(refname:short)", "refs/heads")
     branches = containing.decode().split()
     usual = [name for name in ("main", "dev") if name in branches]
     return PinnedCommit(
-        name=tree.commit[:8],
+        name=name or tree.commit[:8],
         commit=tree.commit,
         date=datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%d"),
         branch=(usual or branches or [""])[0],

@@ -206,6 +206,7 @@ class Run:
             verdict=verdict,
             series=str(self._folder),
             target=self._session.target.name,
+            commit=None if self._session.target.release else self._session.target.commit,
             patches=tuple(considered.report for considered in self._last),
             edit_dir=str(edit_dir.folder) if edit_dir else None,
             written=tuple(written),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -17,6 +19,11 @@ from patchkit.operations.regenerate import source_opener
 from patchkit.progress import Reporter, silent
 from patchkit.store.series import Series, SeriesPatch
 from patchkit.trees.interface import SourceTree
+
+if TYPE_CHECKING:
+    from patchkit.trees.git import GitTree
+
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 
 class Upstream:
@@ -41,6 +48,8 @@ class Upstream:
 
     def target(self, asked: str) -> tuple[Target, SourceTree]:
         """Return the target called ``asked`` and its tree. With a git repository any revision is a target.
+
+        One that is known by no name is called by its tag, if ``asked`` is one, else by its commit.
 
         Raises UsageError for a name that nobody knows, and when the tree is out of reach.
         """
@@ -73,7 +82,7 @@ class Upstream:
         for target in self._targets:
             if target.release is None and target.commit == tree.commit:
                 return target, tree
-        self.added = pinned_commit(tree)
+        self.added = pinned_commit(tree, name=_tag(tree))
         target = Target(self.added.name, self.added.as_of, None, tree.commit, {}, None)
         self._trees[tree.commit] = tree
         return target, tree
@@ -151,6 +160,14 @@ class Upstream:
         earlier.sort(key=lambda other: Version(other.as_of), reverse=True)
         # Sorting is stable: releases first, each group the newest first.
         return sorted(earlier, key=lambda other: other.release is None)
+
+
+def _tag(tree: GitTree) -> str | None:
+    """Return the name of the tag as which a revision was asked for; None when it was not, or no file can have it."""
+    name = tree.revision.removeprefix("refs/").removeprefix("tags/")
+    listing = tree.ask("for-each-ref", "--format=%(refname:strip=2)", "--points-at", tree.commit, "refs/tags")
+    # Variants and generated files are named after their target.
+    return name if name in listing.decode("utf-8", "replace").split("\n") and _FILE_NAME.fullmatch(name) else None
 
 
 def existing_result(

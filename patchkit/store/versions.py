@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from patchkit.core.upstream import Release, VersionsDocument
+from patchkit.core.upstream import Release, Target, VersionsDocument, targets
 from patchkit.errors import StoreError
 from patchkit.store.documents import load_document, parse_document, read_file
 
@@ -25,7 +25,22 @@ def load_versions(path: Path) -> VersionsDocument:
             if name in names:
                 raise StoreError(str(path), f"megatron.{section}[{position}].{key}", f"{name!r} is there twice")
             names.add(name)
+    _refuse_one_file_for_two(path, document)
     return document
+
+
+def _refuse_one_file_for_two(path: Path, document: VersionsDocument) -> None:
+    """Refuse a target that is called like the tag of a release: both would have the same generated file."""
+    files: dict[str, Target] = {}
+    for target in targets(document.megatron):
+        other = files.setdefault(target.generated_name, target)
+        if other is not target:
+            raise StoreError(
+                str(path),
+                "megatron",
+                f"{other.title} and {target.title} would both have generated/{target.generated_name}",
+                hint=f"give {target.title} another name, here and in patch.yaml",
+            )
 
 
 def add_blobs(path: Path, blobs: Mapping[str, Mapping[str, str]]) -> bytes:

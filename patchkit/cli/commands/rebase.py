@@ -127,7 +127,9 @@ def command(
 
 
 def _lines(result: Rebased) -> Iterator[str]:
-    yield f"{result.series}: onto {result.target}" if result.target else result.series
+    named = result.commit is not None and not result.commit.startswith(result.target)
+    commit = f" (commit {result.commit})" if named else ""
+    yield f"{result.series}: onto {result.target}{commit}" if result.target else result.series
     for patch in result.patches:
         yield from _patch(patch)
     yield from (f"note: {note}" for note in result.notes)

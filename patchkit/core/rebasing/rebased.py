@@ -116,6 +116,8 @@ class Rebased(Item, frozen=True, kw_only=True):
     series: str
     """Folder of the series."""
     target: str
+    commit: str | None = None
+    """Commit of a target that is no release."""
     patches: tuple[PatchRebase, ...] = ()
     edit_dir: str | None = None
     """Where a person has to go on."""

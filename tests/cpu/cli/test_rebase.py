@@ -113,6 +113,20 @@ def test_abort_and_skip(rebase: Command, tmp_path: Path) -> None:
     )
 
 
+def test_a_tag_is_printed_with_its_commit(rebase: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, MOVED)
+    repository = there.repository()
+    (repository / NOTES).write_bytes(NOTES_1.replace(b"depth: 4", b"depth: 7"))
+    git(repository, "commit", "-q", "-a", "-m", "more")
+    git(repository, "tag", "core_v2.1rc1")
+    commit = git(repository, "rev-parse", "main")
+
+    head = f"{there.series}: onto core_v2.1rc1 (commit {commit})"
+    assert rebase(there, "--onto", "core_v2.1rc1", "--git", repository).out.splitlines()[0] == head
+    head = f"{there.series}: onto 2.0"
+    assert rebase(there, "--onto", "core_v2.0", "--git", repository).out.splitlines()[0] == head
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

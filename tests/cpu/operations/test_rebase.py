@@ -846,6 +846,43 @@ def test_any_revision_can_be_a_target_and_gets_an_entry_of_its_own(world: Callab
     assert (again.ok, again.problems) == (True, ())
 
 
+@pytest.mark.parametrize(
+    ("asked", "annotated"), [("core_v2.1rc1", False), ("core_v2.1rc1", True), ("refs/tags/core_v2.1rc1", False)]
+)
+def test_a_tag_that_is_no_known_release_keeps_its_name_beside_its_commit(
+    world: Callable[..., Run], asked: str, *, annotated: bool
+) -> None:
+    run = world({})
+    repository = run.world.repository()
+    (repository / NOTES).write_bytes(NOTES_1.replace(b"depth: 4", b"depth: 7"))
+    git(repository, "commit", "-q", "-a", "-m", "more")
+    git(repository, "tag", *(["-a", "-m", "rc"] if annotated else []), "core_v2.1rc1")
+    git(repository, "tag", "other")
+    commit = git(repository, "rev-parse", "main")
+    result = run.onto(asked, repository=repository, accept=True)
+
+    assert (result.verdict, result.target, result.commit) == ("written", "core_v2.1rc1", commit)
+    assert patch_of(result, "second").variant == "core_v2.1rc1.patch"
+    assert f"    - name: core_v2.1rc1\n      commit: {commit}\n" in (
+        run.world.root / "upstream_versions.yaml"
+    ).read_text().replace("'", "")
+    assert (run.world.series / "generated" / "core_v2.1rc1.patch").is_file()
+    again = run.onto("core_v2.1rc1", repository=repository)
+    assert (again.verdict, again.target) == ("already", "core_v2.1rc1")
+
+
+@pytest.mark.parametrize("asked", ["rc/1", "main", "core_v2.1rc1~0"])
+def test_what_is_no_tag_or_could_name_no_file_is_called_by_its_commit(world: Callable[..., Run], asked: str) -> None:
+    run = world({})
+    repository = run.world.repository()
+    (repository / NOTES).write_bytes(NOTES_1.replace(b"depth: 4", b"depth: 7"))
+    git(repository, "commit", "-q", "-a", "-m", "more")
+    git(repository, "tag", "rc/1")
+    git(repository, "tag", "core_v2.1rc1")
+
+    assert run.onto(asked, repository=repository).target == git(repository, "rev-parse", "main")[:8]
+
+
 BRANCH = """\
   branches:
     - name: main

@@ -119,6 +119,15 @@ def test_a_target_that_is_there_twice_is_named_with_its_key(
     assert (key, f"{path}: {key}: {name!r} is there twice") == (caught.value.key, caught.value.message)
 
 
+@pytest.mark.parametrize("name", ["v0.2.0", "core_v0.1.0"])
+def test_a_commit_that_is_called_like_the_tag_of_a_release_is_refused(path: Path, name: str) -> None:
+    path.write_text(path.read_text().replace('name: "111111"', f"name: {name}"))
+    with pytest.raises(StoreError, match=rf"would both have generated/{name}\.patch") as caught:
+        load_versions(path)
+
+    assert caught.value.hint == f"give {name} another name, here and in patch.yaml"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "where", "problem"),
     [
