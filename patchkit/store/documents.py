@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
+from patchkit.core.marks import first_mark
 from patchkit.errors import StoreError
 from patchkit.store.cache import ContentCache, default_cache
 
@@ -33,6 +34,7 @@ def load_document(kind: type[T], path: Path) -> T:
 
 def parse_document(kind: type[T], text: bytes, file: str) -> T:
     """As load_document, for text at hand."""
+    refuse_marks(text, file)
     value = _plain_value(text, file)
     try:
         return msgspec.convert(value, kind, strict=True)
@@ -43,6 +45,16 @@ def parse_document(kind: type[T], text: bytes, file: str) -> T:
         line = line_of(text, _parts(key))
         where = key.removeprefix(".") or "the document"
         raise StoreError(file, f"{where} (line {line})" if line else where, problem) from error
+
+
+def refuse_marks(text: bytes, file: str) -> None:
+    """Refuse a text in which a conflict is marked: within a text of several lines YAML takes it for words.
+
+    Raises StoreError that names the line.
+    """
+    line = first_mark(text)
+    if line is not None:
+        raise StoreError(file, f"line {line}", "a conflict is marked here", hint="solve it and take the marks away")
 
 
 def _plain_value(text: bytes, file: str) -> object:

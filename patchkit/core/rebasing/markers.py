@@ -13,9 +13,10 @@ import msgspec
 
 from patchkit.core.carry import Conflict
 from patchkit.core.lines import split_lines
+from patchkit.core.marks import MARK
 
 _BEGIN, _BASE, _MIDDLE, _END = b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"
-_MARK = re.compile(rb"(?:<<<<<<<|\|\|\|\|\|\|\||>>>>>>>)(?: |\r?\n|$)|=======\r?\n?$")
+_MIDDLE_LINE = re.compile(rb"=======\r?\n?$")
 
 
 class Labels(msgspec.Struct, frozen=True):
@@ -90,12 +91,14 @@ def conflicts(content: bytes) -> tuple[Marked, ...]:
 def left_marks(content: bytes, known: Iterable[bytes]) -> list[int]:
     """Return the 1-based lines of ``content`` that look like marks of a conflict and stand in none of ``known``.
 
-    A line of seven equals signs is also how some texts underline a title: where the texts that were merged have such
-    lines, that many are none of ours.
+    They may be indented, and longer than ours: an editor or another merge did that. A line of seven equals signs is
+    also how some texts underline a title: where the texts that were merged have such lines, that many are none of ours.
     """
-    allowed = {line for text in known for line in split_lines(text) if _MARK.match(line)}
+    allowed = {line for text in known for line in split_lines(text) if _looks_like_one(line)}
     return [
-        number for number, line in enumerate(split_lines(content), start=1) if _MARK.match(line) and line not in allowed
+        number
+        for number, line in enumerate(split_lines(content), start=1)
+        if _looks_like_one(line) and line not in allowed
     ]
 
 
@@ -110,6 +113,10 @@ def _mark(mark: bytes, label: str) -> bytes:
 
 def _whole(side: bytes) -> bytes:
     return side if not side or side.endswith(b"\n") else side + b"\n"
+
+
+def _looks_like_one(line: bytes) -> bool:
+    return bool(MARK.match(line) or _MIDDLE_LINE.match(line))
 
 
 def _is_mark(line: bytes, mark: bytes) -> bool:

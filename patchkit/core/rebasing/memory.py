@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from patchkit.core.lines import split_lines
+from patchkit.core.marks import first_mark
 from patchkit.core.merging.lexemes import logical_lines
 from patchkit.core.rebasing.spots import Spot
 from patchkit.core.series import SCHEMA, Document, Name, RelativePath, Text
@@ -99,12 +100,16 @@ def resolution(met: Seen, text: bytes, *, author: str, reason: str, base: str, t
     """Return what is to be kept of the solved conflict; ``text`` is what the person put in its place.
 
     None when that cannot be written down relative to the conflict: it is indented less than every side, or not UTF-8.
+    Nor is a text with marks of a conflict, which nobody could tell from one that is left in the file.
     """
     try:
         solved = text.decode()
     except UnicodeDecodeError:
         return None
     if any(line.strip() and not line.startswith(met.indentation) for line in solved.split("\n")):
+        return None
+    sides = met.circumstances.conflict
+    if any(first_mark(part.encode()) for part in (sides.base, sides.changed, sides.target, solved, reason)):
         return None
     return Resolution(
         **msgspec.structs.asdict(met.circumstances),

@@ -162,6 +162,33 @@ def test_a_malformed_series_ends_with_3_and_an_unreadable_upstream_with_4(rebase
     assert rebase(there, "--onto", "v2.0").code == 3
 
 
+@pytest.mark.parametrize(
+    ("name", "old"),
+    [
+        ("first/patch.yaml", "  Because.\n"),
+        ("series.yaml", "  plumbing: All of it.\n"),
+        ("lock.yaml", "schema: 1\n"),
+        ("../../upstream_versions.yaml", "  releases:\n"),
+        ("resolutions/notes-colour-0123456789ab.yaml", "    a\n"),
+    ],
+)
+def test_a_conflict_that_is_marked_in_a_document_ends_with_3_by_file_and_line(
+    rebase: Command, tmp_path: Path, name: str, old: str
+) -> None:
+    there = world(tmp_path, CLASH)
+    if name.startswith("resolutions/"):
+        (there.series / "resolutions").mkdir()
+        (there.series / name).write_text("resolution: |\n    a\n")
+    file = (there.series / name).resolve()
+    text = file.read_text()
+    at = text.index(old) + len(old)
+    file.write_text(f"{text[:at]}    <<<<<<<< ours\n    a\n    ========\n    b\n    >>>>>>>> theirs\n{text[at:]}")
+    ran = rebase(there, "--onto", "v2.0")
+
+    assert ran.code == 3
+    assert f"{file.name}: line {text[:at].count(chr(10)) + 1}: a conflict is marked here" in ran.err
+
+
 def test_the_json_has_every_hunk_with_its_places(rebase: Command, tmp_path: Path) -> None:
     there = world(tmp_path, CLASH)
     ran = rebase(there, "--onto", "v2.0", "--dry-run", "--format", "json")

@@ -125,3 +125,33 @@ torch-memory-saver: {distribution: d, repository: r, releases: []}
     document = parse_document(VersionsDocument, text, "v.yaml")
 
     assert [(branch.date, branch.as_of) for branch in document.megatron.branches] == [("2026-11-29", "0.20.0")]
+
+
+@pytest.mark.parametrize(
+    "mark",
+    ["<<<<<<< HEAD", "||||||| merged common ancestors", ">>>>>>> topic", "<<<<<<<<", ">>>>>>>>> topic", "<<<<<<<\r"],
+)
+@pytest.mark.parametrize("indent", ["", "  ", "\t", "        "])
+def test_a_marked_conflict_is_refused_by_file_and_line(mark: str, indent: str) -> None:
+    text = SERIES.replace("schema: 1\n", f"schema: 1\n{indent}{mark}\n")
+
+    with pytest.raises(StoreError) as caught:
+        parse_document(SeriesDocument, text.encode(), "series.yaml")
+
+    assert (caught.value.message, caught.value.hint) == (
+        "series.yaml: line 2: a conflict is marked here",
+        "solve it and take the marks away",
+    )
+
+
+def test_a_conflict_within_a_text_of_several_lines_is_no_text() -> None:
+    conflict = "why: |\n  w\n  <<<<<<< HEAD\n  one\n  =======\n  two\n  >>>>>>> topic\n"
+    with pytest.raises(StoreError, match=r"one/patch\.yaml: line 11: a conflict is marked here"):
+        parse_document(PatchDocument, TEXT.replace("why: w\n", conflict).encode(), "one/patch.yaml")
+
+
+@pytest.mark.parametrize("line", ["=======", "<<<<<< six", "a <<<<<<< b", "<<<<<<<a", ">>> doctest", "|||||||||||x"])
+def test_what_only_looks_like_a_mark_is_text(line: str) -> None:
+    text = TEXT.replace("why: w\n", f"why: |\n  w\n  {line}\n")
+
+    assert parse_document(PatchDocument, text.encode(), "one/patch.yaml").why == f"w\n{line}\n"

@@ -83,4 +83,11 @@ def test_a_line_that_one_of_the_merged_texts_has_is_no_mark() -> None:
 
     assert left_marks(titled, [titled]) == []
     assert left_marks(titled, [b"Title\n"]) == [2]
-    assert left_marks(b"x = '<<<<<<<'\n>>>>>>>>\n======== \n", ()) == []
+    assert left_marks(b"x = '<<<<<<<'\n>>>>>>>x\n======== \n", ()) == []
+
+
+def test_marks_that_are_indented_or_longer_than_ours_are_marks() -> None:
+    text = b"a\n    <<<<<<< ours\n\t|||||||| base\n========\n>>>>>>>>>\r\n  >>>>>>> theirs"
+
+    assert left_marks(text, ()) == [2, 3, 5, 6]
+    assert left_marks(text, [b"\t|||||||| base\n"]) == [2, 5, 6]

@@ -102,7 +102,9 @@ def test_a_resolution_is_put_in_with_the_indentation_of_the_conflict() -> None:
     assert replayed(known, deeper) == b"\tif x:\n\n\t    a = 23\n"
 
 
-@pytest.mark.parametrize("text", [b"def g():\n", b"    a = '\xff'\n", b"\ta = 1\n"])
+@pytest.mark.parametrize(
+    "text", [b"def g():\n", b"    a = '\xff'\n", b"\ta = 1\n", b"    >>>>>>> a\n", b"    <<<<<<<<\n"]
+)
 def test_what_cannot_be_written_down_relative_to_the_conflict_is_not_kept(text: bytes) -> None:
     assert resolution(met(), text, author="A", reason="so", base="v1", target="v2") is None
 
