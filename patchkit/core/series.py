@@ -67,6 +67,16 @@ class NotNeeded(Document, frozen=True):
     targets: tuple[str, ...] = ()
 
 
+class LeftOut(Document, frozen=True, kw_only=True):
+    """A hunk that was left out of the patch for one target, as a person accepted or decided it in a rebase."""
+
+    hunk: Name
+    target: Text
+    commit: str = ""
+    """Commit of a target that is no release; for another one nothing is decided."""
+    reason: Text
+
+
 class UpstreamHas(Document, frozen=True, kw_only=True):
     """What a target already has of the patch, by group."""
 
@@ -116,6 +126,7 @@ class PatchDocument(Document, frozen=True, kw_only=True):
     hunks: Annotated[tuple[HunkSpec, ...], Meta(min_length=1)]
     variants: Annotated[tuple[VariantSpec, ...], Meta(min_length=1)]
     not_needed: tuple[NotNeeded, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     upstream: tuple[UpstreamHas, ...] = ()
     checks: tuple[CheckSpec, ...] = ()
 

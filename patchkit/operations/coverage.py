@@ -38,6 +38,15 @@ def why_not_needed(not_needed: Iterable[NotNeeded], target: Target) -> str | Non
     return None
 
 
+def left_out_before(document: PatchDocument, target: Target) -> dict[str, str]:
+    """Return why hunks were left out in an earlier rebase onto ``target``, by id."""
+    return {
+        entry.hunk: entry.reason
+        for entry in document.left_out
+        if entry.target == target.name and (target.release is not None or entry.commit == target.commit)
+    }
+
+
 def expected_hunks(document: PatchDocument, target: Target) -> list[HunkSpec]:
     """Return the hunks that the variant for ``target`` must have, no more and no less."""
     taken: set[str] = set()

@@ -169,6 +169,7 @@ def _lint_names(
             for name in has.keep
         ),
     ]
+    uses += [("hunk", f"left-out[{at}].hunk", entry.hunk, hunk_ids) for at, entry in enumerate(document.left_out)]
     for kind, key, name, defined in uses:
         if name not in defined:
             yield Finding(f"unknown-{kind}", f"{file}: {key}: there is no {kind} {name!r}")
@@ -190,6 +191,7 @@ def _lint_targets(file: Path, document: PatchDocument, known: dict[str, Target])
         used += [(f"variants[{position}].targets", name) for name in variant.targets]
     for position, not_needed in enumerate(document.not_needed):
         used += [(f"not-needed[{position}].targets", name) for name in not_needed.targets]
+    used += [(f"left-out[{position}].target", entry.target) for position, entry in enumerate(document.left_out)]
     used += [(f"upstream[{position}].target", has.target) for position, has in enumerate(document.upstream)]
     for key, name in used:
         if name not in known:

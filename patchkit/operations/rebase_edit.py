@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from patchkit.core.rebasing.ranges import is_before, lower_bound, narrowed, split
 from patchkit.core.report import Problem
-from patchkit.core.series import HunkSpec, LockDocument, NotNeeded, PatchDocument, VariantSpec
+from patchkit.core.series import HunkSpec, LeftOut, LockDocument, NotNeeded, PatchDocument, VariantSpec
 from patchkit.core.upstream import Target, in_range
 from patchkit.operations.coverage import applies, variants_for
 from patchkit.store.carried import PatchEdit
@@ -102,7 +102,7 @@ class _Planner:
                 )
             releases[cover.file] = narrowed(cover.releases, f"!={target.name}")
         gone = "; ".join(f"{name} ({why})" for name, why in self._settled.left_out.items())
-        reason = f"{PROPOSED}upstream has all of it, or what it changes is gone: {gone}."
+        reason = f"{PROPOSED}every hunk is left out: {gone}."
         entry = NotNeeded(reason, self._range or "", () if self._range else (target.name,))
         return replace(edit, not_needed=entry, releases=releases)
 
@@ -127,9 +127,16 @@ class _Planner:
         return edit, renamed
 
     def left_out(self, edit: PatchEdit) -> PatchEdit:
-        """Say that hunks that are left out are not for the target."""
-        for name in self._settled.left_out:
+        """Say that hunks that are left out are not for the target, and why they were."""
+        target = self._target
+        kept: list[LeftOut] = []
+        for name, why in self._settled.left_out.items():
             edit = self._limit(edit, name)
+            if self._document.hunk(name) is not None:
+                commit = target.commit or "" if target.release is None else ""
+                kept.append(LeftOut(hunk=name, target=target.name, commit=commit, reason=why))
+        if kept or any(entry.target == target.name for entry in self._document.left_out):
+            edit = replace(edit, left_out=tuple(kept), decided_on=target.name)
         return edit
 
     def _cover(self) -> VariantSpec | None:

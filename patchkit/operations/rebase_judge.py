@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec.structs import replace
 
 from patchkit.core.gating.gates import Rule
-from patchkit.core.rebasing.rebased import AlarmReport, HunkRebase, PatchRebase
+from patchkit.core.rebasing.rebased import SKIPPED, AlarmReport, HunkRebase, PatchRebase
 from patchkit.core.unified import print_patch
 from patchkit.operations.checks import run_checks
-from patchkit.operations.coverage import expected_hunks, variants_for, why_not_needed
+from patchkit.operations.coverage import expected_hunks, left_out_before, variants_for, why_not_needed
 from patchkit.operations.rebase_carried import CarriedPatch
 from patchkit.operations.rebase_edit import variant_file
 from patchkit.operations.rebase_session import Considered, Session
@@ -27,8 +27,8 @@ def consider(session: Session, patch: SeriesPatch) -> Considered:
     if session.request.patches and patch.name not in session.request.patches:
         return judging.kept()
     reason = why_not_needed(patch.document.not_needed, session.target)
-    if reason is not None and not is_unwritten(reason):
-        report = PatchRebase(name=patch.name, state="not-needed", reason=reason)
+    if reason is not None and (not is_unwritten(reason) or judging.is_left_out_whole()):
+        report = PatchRebase(name=patch.name, state="not-needed", reason=reason, hunks=judging.with_decisions(()))
         return Considered(report=report, settled=Settled(report=report))
     carried = session.carry(patch)
     return judging.judge(carried, {file.path: file.after() for file in carried.files})
@@ -139,6 +139,24 @@ class _Judging:
             return Considered(report=report)
         return Considered(report=report, after=made, settled=Settled(report=report, existing=found[0].file))
 
+    def is_left_out_whole(self) -> bool:
+        """Tell whether an earlier rebase left out every hunk, so that there is nothing to be carried."""
+        document, target = self._patch.document, self._target
+        return bool(left_out_before(document, target)) and not expected_hunks(document, target)
+
+    def with_decisions(self, hunks: Sequence[HunkRebase]) -> tuple[HunkRebase, ...]:
+        """Return the answers with those of an earlier rebase for hunks that it left out."""
+        decided = left_out_before(self._patch.document, self._target)
+        told = {hunk.id: hunk for hunk in hunks}
+        for name, why in decided.items():
+            spec = self._patch.document.hunk(name)
+            path = spec.file if spec is not None else ""
+            old = told[name].old if name in told else None
+            told[name] = HunkRebase(
+                id=name, path=path, verdict=SKIPPED, old=old, new=None, reason=f"left out before: {why}"
+            )
+        return tuple(told.values())
+
     def _own(self, carried: CarriedPatch, after: Mapping[str, bytes | None], report: PatchRebase) -> Considered | None:
         """Answer with the variant that somebody has decided on for the target; None when there is none.
 
@@ -159,7 +177,8 @@ class _Judging:
             reason = (
                 "" if same else f"carrying {carried.layer.variant} from {carried.base.title} would not give its text"
             )
-            done = replace(report, state="already", variant=variant.file, reason=reason, alarms=())
+            hunks = self.with_decisions(report.hunks)
+            done = replace(report, state="already", variant=variant.file, reason=reason, hunks=hunks, alarms=())
             settled = Settled(report=done, existing=variant.file)
             return Considered(report=done, carried=carried, after=made, settled=settled)
         return None

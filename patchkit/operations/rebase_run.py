@@ -13,6 +13,7 @@ from patchkit.core.rebasing.memory import Resolution
 from patchkit.core.rebasing.rebased import Rebased
 from patchkit.core.report import Problem
 from patchkit.core.upstream import VersionsDocument
+from patchkit.operations.coverage import left_out_before
 from patchkit.operations.rebase_hand import ByHand, Signed, read_by_hand
 from patchkit.operations.rebase_history import with_history
 from patchkit.operations.rebase_judge import consider, judge, settled_text
@@ -108,6 +109,7 @@ class Run:
             )
             considered = replace(considered, report=report)
             self._notes += [f"{patch.name}: {note}" for note in notes]
+        self._notes += _not_in_base(patch, considered)
         self._session.take(patch, considered.after)
         if self._stop is not None:
             considered = replace(considered, report=replace(considered.report, provisional=True))
@@ -214,6 +216,19 @@ class Run:
             problems=tuple(problems),
             notes=tuple(self._notes),
         )
+
+
+def _not_in_base(patch: SeriesPatch, considered: Considered) -> list[str]:
+    """Say which hunks an earlier rebase left out of what a patch is carried from: the target lacks them as well."""
+    carried = considered.carried
+    if carried is None:
+        return []
+    here = {hunk.id for hunk in considered.report.hunks}
+    return [
+        f"{patch.name}: {name} is not in {carried.base.title} either, which this is carried from: {why}"
+        for name, why in left_out_before(patch.document, carried.base).items()
+        if name not in here
+    ]
 
 
 def _why_not(considered: Considered) -> Problem:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from patchkit.core.series import HunkSpec, NotNeeded, VariantSpec
+from patchkit.core.series import HunkSpec, LeftOut, NotNeeded, VariantSpec
 
 
 class PatchEdit(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +34,10 @@ class PatchEdit(msgspec.Struct, frozen=True, kw_only=True):
     """A new entry."""
     needed_on: str | None = None
     """Target that entries of not-needed do not name any more."""
+    left_out: tuple[LeftOut, ...] = ()
+    """New entries of left-out."""
+    decided_on: str | None = None
+    """Target whose entries of left-out go; the new ones are all that holds."""
 
 
 def edited_patch(text: bytes, file: str, edit: PatchEdit) -> bytes:
@@ -62,6 +66,20 @@ def edited_patch(text: bytes, file: str, edit: PatchEdit) -> bytes:
         for name, targets in edit.hunk_not_on.items():
             specs[name]["not-on"] = flow(targets)
         _not_needed(document)
+        _left_out(document)
+
+    def _left_out(document: Any) -> None:
+        entries = document.get("left-out")
+        for position in reversed(range(len(entries or ()))):
+            if entries[position]["target"] == edit.decided_on:
+                del entries[position]
+        if entries is None and edit.left_out:
+            above = "not-needed" if "not-needed" in document else "variants"
+            document.insert(list(document).index(above) + 1, "left-out", [])
+        for entry in edit.left_out:
+            document["left-out"].append(_plain(entry))
+        if not document.get("left-out", True):
+            del document["left-out"]
 
     def _not_needed(document: Any) -> None:
         entries = document.get("not-needed")
@@ -86,7 +104,7 @@ def edited_patch(text: bytes, file: str, edit: PatchEdit) -> bytes:
 _FIRST = ("id", "group", "file", "scope", "intent", "needed-when", "drop-when")
 
 
-def _plain(value: HunkSpec | NotNeeded | VariantSpec) -> Any:
+def _plain(value: HunkSpec | LeftOut | NotNeeded | VariantSpec) -> Any:
     """Return an entry as people write it: what it is first, nothing that is empty, ranges in quotes."""
     from patchkit.store.yaml_text import flow, literal, mapping, quoted  # noqa: PLC0415 - as above
 

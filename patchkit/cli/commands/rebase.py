@@ -10,7 +10,7 @@ import click
 
 from patchkit.cli.options import FOLDER, format_option
 from patchkit.cli.output import StderrReporter, print_answer
-from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase, PlaceReport, Rebased, drift_details
+from patchkit.core.rebasing.rebased import SKIPPED, HunkRebase, PatchRebase, PlaceReport, Rebased, drift_details
 from patchkit.errors import UsageError
 from patchkit.operations.rebase import abort, rebase, resume
 from patchkit.operations.rebase_hand import Signed
@@ -154,15 +154,17 @@ def _patch(patch: PatchRebase) -> Iterator[str]:
     if patch.reason:
         parts.append(patch.reason)
     yield f"  {patch.name}: {'; '.join(parts)}"
-    if patch.state == "already":
-        return
-    width = max((len(hunk.id) for hunk in patch.hunks), default=0)
+    # Of what is there already, only what somebody decided is told.
+    hunks = [hunk for hunk in patch.hunks if patch.state != "already" or hunk.verdict == SKIPPED]
+    width = max((len(hunk.id) for hunk in hunks), default=0)
     path = ""
-    for hunk in patch.hunks:
+    for hunk in hunks:
         if hunk.path != path:
             path = hunk.path
             yield f"    {path}"
         yield from _hunk(hunk, width)
+    if patch.state == "already":
+        return
     yield from (f"    {click.style('review', fg='yellow')} {line}" for line in patch.review)
     drifted = {drift.scope: drift_details(drift) for hunk in patch.hunks for drift in hunk.drift}
     for scope, details in drifted.items():
@@ -173,7 +175,8 @@ def _patch(patch: PatchRebase) -> Iterator[str]:
 
 def _hunk(hunk: HunkRebase, width: int) -> Iterator[str]:
     places = f"{_place(hunk.old)} -> {_place(hunk.new)}" if hunk.new else _place(hunk.old)
-    yield f"      {hunk.id.ljust(width)}  {hunk.verdict.ljust(12)}  {places}  {hunk.reason}"
+    where = [places] if hunk.old or hunk.new else []
+    yield "      " + "  ".join([hunk.id.ljust(width), hunk.verdict.ljust(12), *where, hunk.reason])
     indent = " " * (width + 8)
     yield from (f"{indent}{click.style('review', fg='yellow')} {line}" for line in hunk.review)
     if hunk.drop_when:

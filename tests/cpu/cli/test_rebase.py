@@ -113,6 +113,22 @@ def test_abort_and_skip(rebase: Command, tmp_path: Path) -> None:
     )
 
 
+def test_what_was_left_out_before_is_printed_beside_what_is_there(rebase: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, CLASH)
+    rebase(there, "--onto", "v2.0")
+    rebase(there, "--skip", "--reason", "Blue it is.")
+    ran = rebase(there, "--onto", "v2.0")
+
+    assert ran.code == 0
+    assert ran.out.splitlines()[1:] == [
+        "  first: already; from 1.0; variant v2.0.patch; carrying v1.0.patch from v1.0 would not give its text",
+        f"    {NOTES}",
+        "      notes-colour  skipped       <module>:2  left out before: skipped: left out by --skip: Blue it is.",
+        "  second: already; from 1.0; variant v1.0.patch",
+        "already",
+    ]
+
+
 def test_a_tag_is_printed_with_its_commit(rebase: Command, tmp_path: Path) -> None:
     there = world(tmp_path, MOVED)
     repository = there.repository()

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from patchkit.core.series import Applicability, HunkSpec, NotNeeded, PatchDocument, UpstreamHas, VariantSpec
+from patchkit.core.series import Applicability, HunkSpec, LeftOut, NotNeeded, PatchDocument, UpstreamHas, VariantSpec
 from patchkit.core.upstream import Release, Target
-from patchkit.operations.coverage import applies, expected_hunks, variants_for, why_not_needed
+from patchkit.operations.coverage import applies, expected_hunks, left_out_before, variants_for, why_not_needed
 
 
 def release(version: str) -> Target:
@@ -96,3 +96,17 @@ def test_a_target_has_the_hunks_that_are_for_it_without_groups_that_upstream_has
         ["a", "c", "d"],
         [],
     ]
+
+
+def test_what_was_left_out_before_holds_for_its_target_and_of_a_branch_for_its_commit() -> None:
+    document = patch(
+        left_out=(
+            LeftOut(hunk="one", target="2.0", reason="why one"),
+            LeftOut(hunk="two", target="main", commit="0" * 40, reason="why two"),
+            LeftOut(hunk="three", target="main", commit="1" * 40, reason="why three"),
+        )
+    )
+
+    assert left_out_before(document, release("2.0")) == {"one": "why one"}
+    assert left_out_before(document, release("3.0")) == {}
+    assert left_out_before(document, MAIN) == {"two": "why two"}

@@ -145,6 +145,17 @@ def test_a_release_that_cannot_be_had_is_a_finding(
             ],
         ),
         (
+            (
+                "grads/patch.yaml",
+                "\nupstream:",
+                "\nleft-out:\n  - hunk: grads-ini\n    target: '9.9'\n    reason: So.\nupstream:",
+            ),
+            [
+                ("unknown-hunk", "FOLDER/grads/patch.yaml: left-out[0].hunk: there is no hunk 'grads-ini'"),
+                ("unknown-target", "FOLDER/grads/patch.yaml: left-out[0].target: upstream_versions.yaml has no '9.9'"),
+            ],
+        ),
+        (
             ("params/patch.yaml", "requires: [grads]", "requires: [gradients]"),
             [("unknown-patch", "FOLDER/params/patch.yaml: checks[0].requires: there is no patch 'gradients'")],
         ),

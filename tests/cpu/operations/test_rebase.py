@@ -560,6 +560,81 @@ def test_what_the_person_wrote_goes_through_the_gates(world: Callable[..., Run])
     assert "syntax: megatron/core/buffer.py" in broken.problems[0].message
 
 
+# What was left out before.
+
+
+def told(result: Rebased, name: str) -> dict[str, str]:
+    return {hunk.id: hunk.reason for hunk in patch_of(result, name).hunks if hunk.verdict == "skipped"}
+
+
+def test_a_hunk_that_was_skipped_is_told_with_its_reason_and_not_asked_about_again(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    run.onto()
+    run.go_on(UNWANTED, skip=True)
+    before = snapshot(run.world.root)
+    result = run.onto()
+
+    assert (result.ok, result.verdict, states(result)) == (True, "already", {"first": "already", "second": "already"})
+    why = "skipped: left out by --skip: Blue is what we want now."
+    assert told(result, "first") == {"notes-colour": f"left out before: {why}"}
+    assert (
+        f"left-out:\n  - hunk: notes-colour\n    target: '2.0'\n    reason: '{why}'\n"
+        in (run.world.series / "first" / "patch.yaml").read_text()
+    )
+    assert snapshot(run.world.root) == before
+
+
+ALL_OF_SECOND = {
+    NOTES: NOTES_1.replace(b"end: here", b"end: there"),
+    CODE: CODE_1.replace(
+        b"        self.grads = make(size)\n\n\n",
+        b"        self.grads = make(size)\n        self.marked = True\n\n\n",
+    ),
+}
+
+
+def test_a_patch_of_which_nothing_was_left_is_not_asked_about_again(world: Callable[..., Run]) -> None:
+    run = world(ALL_OF_SECOND)
+    run.onto(accept=True)
+    before = snapshot(run.world.root)
+    result = run.onto()
+
+    assert (result.ok, result.verdict, states(result)["second"]) == (True, "already", "not-needed")
+    why = "left out before: upstreamed: the target has the same change"
+    assert told(result, "second") == {"reload-mark": why, "notes-end": why}
+    assert snapshot(run.world.root) == before
+
+
+@pytest.mark.parametrize(("entries", "ranges"), [(True, True), (True, False), (False, True)])
+def test_whoever_takes_the_decision_out_is_asked_again(
+    world: Callable[..., Run], *, entries: bool, ranges: bool
+) -> None:
+    run = world(ALL_OF_SECOND)
+    run.onto(accept=True)
+    file = run.world.series / "second" / "patch.yaml"
+    text = file.read_text()
+    text = text[: text.index("left-out:\n")] if entries else text
+    file.write_text(text.replace('    releases: "<2.0"\n', "") if ranges else text)
+    result = run.onto()
+
+    assert (result.verdict, states(result)["second"]) == ("review", "review")
+
+
+def test_a_hunk_that_the_base_was_made_without_is_named_when_it_is_carried_from(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    repository = run.world.repository()
+    run.onto()
+    run.go_on(UNWANTED, skip=True)
+    (repository / NOTES).write_bytes(CLASH[NOTES].replace(b"depth: 4", b"depth: 7"))
+    git(repository, "commit", "-q", "-a", "-m", "more")
+    result = run.onto("main", repository=repository)
+
+    assert (
+        "first: notes-colour is not in v2.0 either, which this is carried from: "
+        "skipped: left out by --skip: Blue is what we want now."
+    ) in result.notes
+
+
 # What is gone from its place.
 
 NEW_NOTES = "megatron/core/docs/notes.md"

@@ -9,6 +9,7 @@ from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase
 from patchkit.core.report import Problem
 from patchkit.core.series import (
     HunkSpec,
+    LeftOut,
     LockDocument,
     NotNeeded,
     PatchDocument,
@@ -169,13 +170,37 @@ def test_a_hunk_that_is_not_for_the_target_anyway_is_left_alone() -> None:
 def test_a_patch_of_which_nothing_is_left_is_not_needed() -> None:
     done = settled(text=False, left_out={"one": "upstreamed: u", "two": "obsolete: o"})
     made = plan(patch(V1), done, release("2.0"), release("1.0"))
-    reason = "PROPOSED: upstream has all of it, or what it changes is gone: one (upstreamed: u); two (obsolete: o)."
+    reason = "PROPOSED: every hunk is left out: one (upstreamed: u); two (obsolete: o)."
 
     assert made == edit(
         releases={"v1.0.patch": ">=1.0,<2.0"},
         not_needed=NotNeeded(reason, ">=2.0"),
         hunk_releases={"one": "<2.0", "two": "<2.0"},
+        left_out=(
+            LeftOut(hunk="one", target="2.0", reason="upstreamed: u"),
+            LeftOut(hunk="two", target="2.0", reason="obsolete: o"),
+        ),
+        decided_on="2.0",
     )
+
+
+def test_why_a_hunk_is_left_out_is_kept_for_the_target_and_for_a_branch_with_its_commit() -> None:
+    done = settled(left_out={"two": "skipped: so", "<whole file>": "skipped: so"})
+
+    assert plan(patch(V1), done, release("2.0"), release("1.0")).left_out == (
+        LeftOut(hunk="two", target="2.0", reason="skipped: so"),
+    )
+    assert plan(patch(V1), done, branch("main", "3.0"), release("1.0")).left_out == (
+        LeftOut(hunk="two", target="main", commit="0" * 40, reason="skipped: so"),
+    )
+
+
+def test_what_was_decided_before_goes_when_the_hunk_is_carried_after_all() -> None:
+    what = patch(V1, left_out=(LeftOut(hunk="two", target="2.0", reason="skipped: so"),))
+    made = plan(what, settled(), release("2.0"), release("1.0"))
+
+    assert (made.left_out, made.decided_on) == ((), "2.0")
+    assert plan(what, settled(), release("3.0"), release("1.0")).decided_on is None
 
 
 def test_a_branch_whose_as_of_version_a_range_holds_cannot_be_exempted() -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from patchkit.core.series import HunkSpec, NotNeeded, VariantSpec
+from patchkit.core.series import HunkSpec, LeftOut, NotNeeded, VariantSpec
 from patchkit.store.carried import PatchEdit, edited_patch
 
 TEXT = b"""\
@@ -123,3 +123,30 @@ def test_a_new_reason_for_not_needing_the_patch_is_added() -> None:
     made = edited(not_needed=NotNeeded("It has it.", ">=2.0"))
 
     assert made.endswith('    targets: [old, "2.0"]\n  - reason: It has it.\n    releases: ">=2.0"\n')
+
+
+LEFT_OUT = LeftOut(hunk="one", target="2.0", reason="skipped: so")
+ENTRY = "left-out:\n  - hunk: one\n    target: '2.0'\n    reason: 'skipped: so'\n"
+
+
+def test_why_a_hunk_is_left_out_stands_behind_the_targets_that_need_nothing() -> None:
+    assert edited(left_out=(LEFT_OUT,), decided_on="2.0") == expected() + ENTRY
+
+
+def test_a_decision_takes_the_place_of_the_earlier_ones_for_its_target() -> None:
+    main = LeftOut(hunk="two", target="main", commit="0" * 40, reason="why")
+    once = edited(left_out=(LEFT_OUT, main), decided_on="2.0").encode()
+    of_main = f"  - hunk: two\n    target: main\n    commit: '{'0' * 40}'\n    reason: why\n"
+    assert once.decode() == expected() + ENTRY + of_main
+    other = LeftOut(hunk="two", target="2.0", reason="other")
+    made = edited_patch(once, "patch.yaml", PatchEdit(last_update="2026-11-30", left_out=(other,), decided_on="2.0"))
+
+    of_two = "  - hunk: two\n    target: '2.0'\n    reason: other\n"
+    assert made.decode() == expected() + "left-out:\n" + of_main + of_two
+
+
+def test_a_list_of_decisions_without_entries_goes() -> None:
+    once = edited(left_out=(LEFT_OUT,), decided_on="2.0").encode()
+    made = edited_patch(once, "patch.yaml", PatchEdit(last_update="2026-11-30", decided_on="2.0"))
+
+    assert made.decode() == expected()
