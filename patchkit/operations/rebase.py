@@ -21,6 +21,7 @@ from patchkit.operations.rebase_session import Request, Session
 from patchkit.operations.rebase_targets import Upstream
 from patchkit.store.edit_dir import EditDir, already_open, find_open
 from patchkit.store.edit_room import OPEN, PENDING, ROOM, clear_room, sweep_room
+from patchkit.store.files import refuse_links
 from patchkit.store.location import versions_file
 from patchkit.store.lock import read_lock
 from patchkit.store.memory import load_resolutions
@@ -42,6 +43,7 @@ def rebase(folder: Path, request: Request, around: Surroundings) -> Rebased:
     unfinished = find_open(folder)
     if unfinished is not None:
         raise already_open(unfinished)
+    refuse_links(folder)
     series, versions = _sources(folder)
     upstream = Upstream(versions, request.repository, cache=around.cache, reporter=around.reporter)
     session = Session(series, upstream, request, load_resolutions(folder), read_lock(folder))
@@ -68,6 +70,7 @@ def resume(
         return _finished(folder)
     edit_dir = _unfinished(folder)
     edit_dir.refuse_links()
+    refuse_links(folder)
     state = edit_dir.state()
     series, versions = _sources(folder)
     if series.digest != state.series:

@@ -101,7 +101,8 @@ def _readme(
     else:
         yield f"1. Look at what is listed here. The files below `{name}/` are the result, and may be edited."
         yield "2. `patchkit rebase --continue --accept` goes on with them."
-    yield "3. `patchkit rebase --skip` leaves out the hunks that are still in conflict; `--abort` drops everything."
+    yield "3. `patchkit rebase --skip --reason 'why'` leaves out the hunks that are still in conflict; `--abort` drops"
+    yield "   everything. Lines that had no conflict are not taken out by the way: see `--accept-loss` of `--help`."
     yield ""
     yield "Give `--patches` as you did before."
     yield ""

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -34,7 +34,7 @@ from patchkit.core.upstream import PinnedCommit
 from patchkit.errors import StoreError, UsageError, WriteFailedError
 from patchkit.store.documents import load_document
 from patchkit.store.edit_room import ROOM, make_room, read_open, sweep_room, write_open
-from patchkit.store.files import write_files
+from patchkit.store.files import entries, refuse_links, write_files
 from patchkit.store.memory import RESOLUTIONS, load_resolutions, print_resolution, resolution_file
 
 STATE = "state.yaml"
@@ -173,14 +173,12 @@ class EditDir:
         """Refuse links: what they lead to is not the edit directory's. Raises UsageError, also as ``state`` does."""
         # Without it the folder may be any: open.yaml can be old, or changed.
         self._require_state()
-        for entry in self._entries():
-            if entry.is_symlink():
-                raise UsageError(f"{entry} is a link, and links are not followed", hint="put a copy in its place")
+        refuse_links(self.folder)
 
     def strangers(self, current: str) -> tuple[Stranger, ...]:
         """Return the files that going on with the patch ``current`` would not read, and that would be lost with it."""
         found: list[Stranger] = []
-        for entry in self._entries():
+        for entry in entries(self.folder):
             parts = entry.relative_to(self.folder).parts
             own = parts[0] in _FOLDERS or (len(parts) == 1 and parts[0] in _FILES)
             if own or entry.is_dir():
@@ -192,12 +190,6 @@ class EditDir:
             elif patch != current and draft != _read(entry):
                 found.append(Stranger(entry, settled=True))
         return tuple(found)
-
-    def _entries(self) -> Iterator[Path]:
-        """Yield everything below the folder, sorted; what is behind a link is not below it."""
-        for folder, folders, files in os.walk(self.folder):
-            folders.sort()
-            yield from sorted(Path(folder) / name for name in (*folders, *files))
 
     def remove(self) -> tuple[Path, ...]:
         """Remove everything that belongs to the rebase; return the folders. Raises WriteFailedError."""

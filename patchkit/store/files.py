@@ -5,10 +5,24 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from patchkit.errors import WriteFailedError
+from patchkit.errors import UsageError, WriteFailedError
+
+
+def entries(folder: Path) -> Iterator[Path]:
+    """Yield everything below ``folder``, each folder before what is in it; what is behind a link is not below it."""
+    for place, folders, files in os.walk(folder):
+        folders.sort()
+        yield from sorted(Path(place) / name for name in (*folders, *files))
+
+
+def refuse_links(folder: Path) -> None:
+    """Refuse links below ``folder``: what would be written there would end up elsewhere. Raises UsageError."""
+    for entry in entries(folder):
+        if entry.is_symlink():
+            raise UsageError(f"{entry} is a link, and links are not followed", hint="put a copy in its place")
 
 
 def write_files(files: Mapping[Path, bytes], removed: Iterable[Path] = ()) -> None:

@@ -1113,3 +1113,30 @@ def test_a_link_in_the_edit_directory_is_refused(world: Callable[..., Run]) -> N
     assert run.world.sources() == before
     assert abort(run.world.series).ok
     assert (run.world.root / "mine.md").is_file()
+
+
+@pytest.mark.parametrize("name", ["first/variants", "first/variants/v2.0.patch", "resolutions", "lock.yaml"])
+def test_a_link_in_the_series_is_refused_before_anything_is_carried(world: Callable[..., Run], name: str) -> None:
+    run = world({CODE: NEAR[CODE]})
+    outside = run.world.root / "outside"
+    place = run.world.series / name
+    if place.exists():
+        place.rename(outside)
+    place.symlink_to(outside)
+    before = snapshot(run.world.root)
+    with pytest.raises(UsageError, match=f"{name} is a link, and links are not followed"):
+        run.onto(accept=True)
+
+    assert snapshot(run.world.root) == before
+
+
+def test_a_link_that_was_put_into_the_series_meanwhile_is_refused(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    run.onto()
+    run.solve("first", NOTES, b"colour: both\n")
+    (run.world.root / "outside").mkdir()
+    (run.world.series / "resolutions").symlink_to(run.world.root / "outside")
+    with pytest.raises(UsageError, match="resolutions is a link, and links are not followed"):
+        run.go_on()
+
+    assert list((run.world.root / "outside").iterdir()) == []
