@@ -11,7 +11,7 @@ from patchkit.core.carry import CarriedHunk, CarryResult, Conflict, Status, Verd
 from patchkit.core.gating.gates import Alarm, alarms
 from patchkit.core.rebasing.lineage import Lineage, Traced, runs_of
 from patchkit.core.rebasing.memory import Resolution, fits, offered, replayed, seen
-from patchkit.core.rebasing.rebased import HunkRebase, alarm_report, one_hunk
+from patchkit.core.rebasing.rebased import IN_PART, HunkRebase, alarm_report, one_hunk
 from patchkit.core.rebasing.renames import Rename
 from patchkit.core.rebasing.spots import spots
 from patchkit.core.upstream import Target
@@ -157,7 +157,8 @@ class _Carrying:
             return replace(report, review=(*told, "obsolete: --skip leaves it out, if that is right"))
         if name in open_ids and report.verdict != Verdict.CONFLICT.value:
             # Its own lines were brought together, and lie in a conflict all the same.
-            return replace(report, verdict=Verdict.CONFLICT.value, reason="both sides changed these lines", review=())
+            told = tuple(line for line in report.review if line.startswith(IN_PART))
+            return replace(report, verdict=Verdict.CONFLICT.value, reason="both sides changed these lines", review=told)
         if report.verdict != Verdict.CONFLICT.value or name in open_ids or name not in used:
             return report
         solved = self._known[used[name]]

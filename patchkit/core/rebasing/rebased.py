@@ -144,13 +144,15 @@ def alarm_report(alarm: Alarm) -> AlarmReport:
     return AlarmReport(alarm.rule.value, alarm.line, alarm.name, alarm.message)
 
 
+IN_PART = "in part "
+"""Beginning of what is said of a hunk of which some places are upstreamed or obsolete, and others not."""
 _BADNESS = {verdict.value: number for number, verdict in enumerate(Verdict)}
 
 
 def one_hunk(hunk_id: str, path: str, carried: Sequence[CarriedHunk]) -> HunkRebase:
     """Return one answer for a hunk of which several runs of lines were carried: the verdict is the worst one.
 
-    A hunk of which upstream has a part only is not upstreamed.
+    A hunk of which upstream has a part only is not upstreamed, nor is one obsolete of which a part has a place.
     """
     kept = [hunk for hunk in carried if hunk.verdict.value not in LEFT_OUT]
     worst = max(kept or carried, key=lambda hunk: _BADNESS[hunk.verdict.value])
@@ -158,9 +160,11 @@ def one_hunk(hunk_id: str, path: str, carried: Sequence[CarriedHunk]) -> HunkReb
     drift = tuple(dict.fromkeys(drift for hunk in carried for drift in hunk.drift))
     review = [f"{alarm.rule.value}: line {alarm.line}: {alarm.message}" for alarm in alarms]
     review += [f"drift: {told_drift(each)}" for each in drift]
-    if kept and len(kept) < len(carried):
-        gone = len(carried) - len(kept)
-        review.append(f"in part upstream: {gone} of its {len(carried)} places")
+    for verdict in (Verdict.UPSTREAMED, Verdict.OBSOLETE):
+        gone = [hunk for hunk in carried if hunk.verdict is verdict]
+        if gone and verdict is not worst.verdict:
+            reasons = "; ".join(dict.fromkeys(hunk.reason for hunk in gone))
+            review.append(f"{IN_PART}{verdict.value}: {len(gone)} of its {len(carried)} places: {reasons}")
     if worst.verdict.value in LEFT_OUT:
         review.append(f"{worst.verdict.value}: the variant would not have it")
     return HunkRebase(

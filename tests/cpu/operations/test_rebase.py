@@ -708,6 +708,25 @@ def test_a_hunk_of_which_nothing_is_left_is_obsolete_with_the_evidence_and_still
     assert f"obsolete: {hunk.reason}" in readme
 
 
+def test_a_hunk_of_which_a_part_is_obsolete_is_a_conflict_that_says_so(world: Callable[..., Run]) -> None:
+    run = world({NOTES: b"something: else\nanother: thing\n" + NOTES_1[NOTES_1.index(b"\nshape") :]})
+    variant = run.world.series / "first" / "variants" / "v1.0.patch"
+    text = variant.read_bytes()
+    variant.write_bytes(
+        text[: text.index(b"@@ -1,5 +1,5 @@ notes")]
+        + b"@@ -1,9 +1,9 @@ notes-colour\n-name: buffer\n+name: green buffer\n colour: red\n weight: 1\n \n"
+        + b" shape: round\n-height: 2\n+height: 3\n width: 3\n depth: 4\n \n"
+    )
+    hunk = patch_of(run.onto(), "first").hunks[1]
+
+    assert (hunk.verdict, hunk.reason) == ("conflict", "both sides changed these lines")
+    (told,) = hunk.review
+    assert told == (
+        "in part obsolete: 1 of its 2 places: none of the lines that the hunk changes, or that stand around them, is "
+        "in the target: drop the hunk?"
+    )
+
+
 # The unfinished rebase.
 
 
