@@ -15,9 +15,9 @@ from patchkit.core.rebasing.rebased import Rebased
 from patchkit.core.upstream import VersionsDocument
 from patchkit.errors import PatchkitError, StoreError, UsageError
 from patchkit.operations.coverage import refuse_bad_ranges
-from patchkit.operations.rebase_hand import Signed
 from patchkit.operations.rebase_run import Run, Surroundings
 from patchkit.operations.rebase_session import Request, Session
+from patchkit.operations.rebase_signed import Signed
 from patchkit.operations.rebase_targets import Upstream
 from patchkit.store.edit_dir import EditDir, already_open, find_open
 from patchkit.store.edit_room import OPEN, PENDING, ROOM, clear_room, sweep_room

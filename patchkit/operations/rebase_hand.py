@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from patchkit.core.carry import Conflict
+from patchkit.core.carry import Conflict, Verdict
 from patchkit.core.gating.gates import Alarm, Rule, alarms
 from patchkit.core.gating.parsing import parses
 from patchkit.core.lines import split_lines
 from patchkit.core.merging.alignment import edits, partners
+from patchkit.core.merging.obsolete import OFFER
 from patchkit.core.merging.surroundings import Outline
 from patchkit.core.rebasing.losses import Loss
 from patchkit.core.rebasing.markers import Marked, conflicts, left_marks, without_conflicts
@@ -24,17 +25,9 @@ from patchkit.operations.rebase_carried import CarriedFile, CarriedPatch
 from patchkit.operations.rebase_carry import oldest_python
 from patchkit.operations.rebase_judge import located
 from patchkit.operations.rebase_losses import counted, lost_lines, problem_of
+from patchkit.operations.rebase_signed import Signed
 from patchkit.operations.rebase_variant import Variant
 from patchkit.store.edit_dir import EditDir
-
-
-class Signed(msgspec.Struct, frozen=True):
-    """Who decided, and why so."""
-
-    author: str | None
-    reason: str | None
-    meant: tuple[str, ...] = ()
-    """Ids of hunks whose lost lines are meant to be gone."""
 
 
 class ByHand(msgspec.Struct, frozen=True):
@@ -65,8 +58,10 @@ class ByHand(msgspec.Struct, frozen=True):
         place = variant.places.get(hunk.id)
         lost = sum(len(loss.gone) + len(loss.back) for loss in self.losses if hunk.id in loss.ids)
         if hunk.id in self.skipped or ((hunk.id in self.solved or lost) and place is None):
-            how = "left out by --skip" if hunk.id in self.skipped else "left out by hand"
-            return replace(hunk, verdict=SKIPPED, reason=f"{how}: {self.reason}", new=None, review=())
+            reason = f"left out {'by --skip' if hunk.id in self.skipped else 'by hand'}: {self.reason}"
+            if hunk.verdict == Verdict.OBSOLETE.value:
+                reason += f" ({hunk.verdict}: {hunk.reason.removesuffix(OFFER)})"
+            return replace(hunk, verdict=SKIPPED, reason=reason, new=None, review=())
         if lost:
             hunk = replace(hunk, reason=f"{hunk.reason}; {counted(lost)} taken out by hand: {self.reason}")
         if hunk.id not in self.solved or place is None:
@@ -182,13 +177,13 @@ class _Reading:
         notes: list[str] = []
         reason = ""
         if self._solved:
-            reason = _reason(signed, "why is it right so? A conflict was solved by hand")
+            reason = signed.why("why is it right so? A conflict was solved by hand")
         elif self._losses:
-            reason = _reason(signed, "why is it right so? Lines of a hunk were taken out")
+            reason = signed.why("why is it right so? Lines of a hunk were taken out")
         elif self._skipped:
-            reason = _reason(signed, f"why are hunks left out? {', '.join(sorted(self._skipped))}")
+            reason = signed.why(f"why are hunks left out? {', '.join(sorted(self._skipped))}")
         if self._solved:
-            author = _author(signed)
+            author = signed.who()
             for file, number, text in self._texts:
                 met = file.met[number]
                 kept = None
@@ -247,24 +242,6 @@ def _same(one: Conflict, two: Conflict) -> bool:
 
 
 _NOT_KEPT = "more was edited than the conflict's lines, or they cannot be written down relative to it"
-
-
-def _reason(signed: Signed, question: str) -> str:
-    if not (signed.reason or "").strip():
-        hint = "say it with --reason 'TEXT'; it is kept in the series, for those who meet the same again"
-        raise UsageError(question, hint=hint)
-    assert signed.reason is not None  # noqa: S101 - tested above
-    return signed.reason.strip()
-
-
-def _author(signed: Signed) -> str:
-    if not (signed.author or "").strip():
-        raise UsageError(
-            "who solved the conflict? git knows no user.name and user.email here",
-            hint="say it with --author 'NAME <ADDRESS>', or tell git: git config user.name NAME",
-        )
-    assert signed.author is not None  # noqa: S101 - tested above
-    return signed.author.strip()
 
 
 def _in_place_of(block: Marked, draft: bytes, edited: bytes) -> bytes | None:

@@ -14,11 +14,12 @@ from patchkit.core.rebasing.rebased import Rebased
 from patchkit.core.report import Problem
 from patchkit.core.upstream import VersionsDocument
 from patchkit.operations.coverage import left_out_before
-from patchkit.operations.rebase_hand import ByHand, Signed, read_by_hand
+from patchkit.operations.rebase_hand import ByHand, read_by_hand
 from patchkit.operations.rebase_history import with_history
 from patchkit.operations.rebase_judge import consider, judge, settled_text
 from patchkit.operations.rebase_pages import drafts, pages
 from patchkit.operations.rebase_session import Considered, Session, replayed
+from patchkit.operations.rebase_signed import Signed
 from patchkit.operations.rebase_write import Decided, write_series
 from patchkit.progress import Reporter, silent
 from patchkit.store.edit_dir import EditDir, Settled, State, claim

@@ -13,9 +13,9 @@ from patchkit.cli.output import StderrReporter, print_answer
 from patchkit.core.rebasing.rebased import SKIPPED, HunkRebase, PatchRebase, PlaceReport, Rebased, drift_details
 from patchkit.errors import UsageError
 from patchkit.operations.rebase import abort, rebase, resume
-from patchkit.operations.rebase_hand import Signed
 from patchkit.operations.rebase_run import Surroundings
 from patchkit.operations.rebase_session import Request
+from patchkit.operations.rebase_signed import Signed
 from patchkit.store.location import own_patches
 
 _COLOURS = {

@@ -15,9 +15,9 @@ from patchkit.core.report import Problem
 from patchkit.errors import PatchkitError, StoreError, UsageError
 from patchkit.operations.lint import lint
 from patchkit.operations.rebase import abort, rebase, resume
-from patchkit.operations.rebase_hand import Signed
 from patchkit.operations.rebase_run import Surroundings
 from patchkit.operations.rebase_session import Request
+from patchkit.operations.rebase_signed import Signed
 from patchkit.operations.regenerate import regenerate
 from patchkit.operations.sources import load_workspace
 from patchkit.store.memory import load_resolutions
@@ -706,6 +706,17 @@ def test_a_hunk_of_which_nothing_is_left_is_obsolete_with_the_evidence_and_still
     assert hunk.drop_when == "Upstream allocates in a region."
     readme = (run.world.series / ".rebase" / "2.0" / "README.md").read_text()
     assert f"obsolete: {hunk.reason}" in readme
+
+
+def test_the_evidence_that_a_hunk_is_obsolete_is_kept_when_it_is_skipped(world: Callable[..., Run]) -> None:
+    run = world({NOTES: b"wholly: different\n"})
+    run.onto()
+    first = run.go_on(UNWANTED, skip=True)
+
+    assert patch_of(first, "first").hunks[1].reason == (
+        "left out by --skip: Blue is what we want now. (obsolete: none of the lines that the hunk changes, or that "
+        "stand around them, is in the target)"
+    )
 
 
 def test_a_hunk_of_which_a_part_is_obsolete_is_a_conflict_that_says_so(world: Callable[..., Run]) -> None:
