@@ -61,6 +61,9 @@ class ByHand(msgspec.Struct, frozen=True):
             reason = f"left out {'by --skip' if hunk.id in self.skipped else 'by hand'}: {self.reason}"
             if hunk.verdict == Verdict.OBSOLETE.value:
                 reason += f" ({hunk.verdict}: {hunk.reason.removesuffix(OFFER)})"
+            elif hunk.verdict == Verdict.CONFLICT.value and hunk.new is None:
+                # What it changes is in another file: whoever brings it there has to know where.
+                reason += f" ({hunk.reason})"
             return replace(hunk, verdict=SKIPPED, reason=reason, new=None, review=())
         if lost:
             hunk = replace(hunk, reason=f"{hunk.reason}; {counted(lost)} taken out by hand: {self.reason}")

@@ -664,6 +664,10 @@ def test_hunks_of_a_file_that_was_renamed_can_be_skipped_with_a_reason(world: Ca
 
     assert result.verdict == "written"
     assert verdicts(result)["second"] == {"reload-mark": "exact", "notes-end": "skipped"}
+    assert patch_of(result, "second").hunks[1].reason == (
+        "left out by --skip: Blue is what we want now. "
+        f"(the target has no such file: it is {NEW_NOTES} now (the same text))"
+    )
     proved(run)
 
 
