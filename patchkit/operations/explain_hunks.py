@@ -12,7 +12,7 @@ from patchkit.core.panes import pane_rows
 from patchkit.core.scopes import MODULE
 from patchkit.core.upstream_report import HunkAnswer
 from patchkit.errors import UsageError
-from patchkit.operations.rebase_carry import CarriedFile
+from patchkit.operations.rebase_carried import CarriedFile
 from patchkit.operations.rebase_judge import consider
 from patchkit.operations.rebase_session import Request, Session
 from patchkit.operations.rebase_targets import Upstream

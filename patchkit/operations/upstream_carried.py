@@ -13,10 +13,9 @@ from patchkit.core.report import CheckReport
 from patchkit.core.upstream_report import ConflictReport, HunkAnswer, PatchAnswer, State
 from patchkit.errors import PatchkitError, StoreError, UsageError
 from patchkit.operations.checks import run_checks
-from patchkit.operations.rebase_carry import CarriedPatch
+from patchkit.operations.rebase_carried import CarriedPatch
 from patchkit.operations.rebase_history import with_history
 from patchkit.operations.rebase_judge import consider
-from patchkit.operations.rebase_moves import with_moves
 from patchkit.operations.rebase_session import Considered, Session
 from patchkit.operations.upstream_answers import groups, hunk_state, hunk_text, with_states
 from patchkit.store.series import SeriesPatch
@@ -59,16 +58,15 @@ def carried(session: Session, repository: Path | None) -> tuple[tuple[PatchAnswe
 def with_upstream(
     session: Session, considered: Considered, repository: Path | None, *, every: bool = False
 ) -> tuple[Considered, list[str]]:
-    """Add where things went and which commits did it, and say what could not be found out.
+    """Add which commits did it, and say what could not be found out.
 
     Commits are named for the hunks that were not simply carried; with ``every`` for all of them.
     """
-    if considered.carried is None:
+    if considered.carried is None or repository is None:
         return considered, []
-    notes: list[str] = []
-    report = with_moves(considered.report, considered.carried, session.tree)
-    if repository is not None:
-        report, notes = with_history(report, considered.carried, repository, session.target, session.tree, every=every)
+    report, notes = with_history(
+        considered.report, considered.carried, repository, session.target, session.tree, every=every
+    )
     return replace(considered, report=report), notes
 
 

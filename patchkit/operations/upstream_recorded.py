@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.carry import Verdict as Carried
 from patchkit.core.placement import Verdict
-from patchkit.core.rebasing.rebased import CommitReport, PlaceReport
+from patchkit.core.rebasing.rebased import SKIPPED, CommitReport, PlaceReport
 from patchkit.core.report import CheckReport, Problem
 from patchkit.core.scopes import MODULE
 from patchkit.core.series import TargetLock
 from patchkit.core.upstream import Target
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer
 from patchkit.operations.checks import run_checks
-from patchkit.operations.coverage import applies, why_not_needed
+from patchkit.operations.coverage import applies, left_out_before, why_not_needed
 from patchkit.operations.layers import Layer, layers, result
 from patchkit.operations.upstream_answers import groups, hunk_text, with_states
 from patchkit.store.series import Series, SeriesPatch
@@ -49,7 +49,7 @@ def _patch(
         return PatchAnswer(name=patch.name, state="fine", verdict="not-needed", reason=reason)
     wrong = _not_as_locked(layer, lock.patches[patch.name].files)
     failed = [check for check in checks if not check.ok]
-    hunks = (*_hunks(layer), *_upstreamed(patch, target, layer))
+    hunks = (*_hunks(layer), *_upstreamed(patch, target, layer), *_left_out(patch, target, layer))
     answer = PatchAnswer(
         name=patch.name,
         state="fine",
@@ -121,6 +121,24 @@ def _upstreamed(patch: SeriesPatch, target: Target, layer: Layer) -> list[HunkAn
             if spec.id not in there and spec.group in has.groups and applies(spec, target)
         )
     return found
+
+
+def _left_out(patch: SeriesPatch, target: Target, layer: Layer) -> Iterator[HunkAnswer]:
+    """Yield the hunks that the target's variant lacks because a person decided so in a rebase."""
+    there = {hunk.id for file in layer.text.files for hunk in file.hunks}
+    for name, why in left_out_before(patch.document, target).items():
+        spec = patch.document.hunk(name)
+        if spec is not None and name not in there:
+            yield HunkAnswer(
+                id=name,
+                group=spec.group,
+                path=spec.file,
+                state="fine",
+                verdict=SKIPPED,
+                intent=spec.intent,
+                reason=why,
+                drop_when=" ".join(spec.drop_when.split()),
+            )
 
 
 def not_recorded(target: Target, paths: list[str]) -> Problem:

@@ -53,4 +53,4 @@ def show(driver: WebDriver, tmp_path: Path) -> Iterator[Show]:
         driver.get(f"file://{file}{address}")
 
     yield opened
-    assert driver.get_log("browser") == []
+    assert driver.get_log("browser") == []  # type: ignore[no-untyped-call]  # selenium says nothing of it

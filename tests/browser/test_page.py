@@ -79,7 +79,7 @@ def test_a_click_opens_reason_drift_commits_sides_and_diff(driver: WebDriver, sh
     ):
         assert part in text
     sides = panel(driver).find_elements(By.CSS_SELECTOR, ".sides pre")
-    assert [each.get_property("textContent").rstrip() for each in sides] == [
+    assert [str(each.get_property("textContent")).rstrip() for each in sides] == [
         "    base line",
         "patch line\n    more",
         "    upstream line",

@@ -26,6 +26,7 @@ SIGNS = {
     "restructured": "r",
     "upstreamed": "u",
     "obsolete": "o",
+    "skipped": "s",
     "conflict": "x",
 }
 """What a cell shows, by the verdict of its hunk."""

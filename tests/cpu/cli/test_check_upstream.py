@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 from operations.carried_world import NOTES, NOTES_1, World
 from operations.test_upstream_check import tracked, without_wheel

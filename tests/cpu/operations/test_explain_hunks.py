@@ -12,9 +12,9 @@ from patchkit.core.explained import Explained
 from patchkit.errors import UsageError
 from patchkit.operations.explain_hunks import explain_hunks
 from patchkit.operations.rebase import rebase, resume
-from patchkit.operations.rebase_hand import Signed
 from patchkit.operations.rebase_run import Surroundings
 from patchkit.operations.rebase_session import Request
+from patchkit.operations.rebase_signed import Signed
 
 from .carried_world import CODE, CODE_1, NOTES, World
 from .test_rebase import CLASH, DRIFTED, MOVED

@@ -17,6 +17,10 @@ from patchkit.core.report import Problem
 from patchkit.core.upstream import Release
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
 from patchkit.errors import TreeError, UsageError
+from patchkit.operations.rebase import rebase, resume
+from patchkit.operations.rebase_run import Surroundings
+from patchkit.operations.rebase_session import Request
+from patchkit.operations.rebase_signed import Signed
 from patchkit.operations.regenerate import regenerate
 from patchkit.operations.upstream_check import Asked, Discovery, check_upstream
 from patchkit.operations.upstream_news import marked, news
@@ -127,6 +131,18 @@ def test_what_upstream_has_is_told_with_the_rule_for_dropping(world: Callable[..
     assert (hunk.verdict, hunk.state) == ("upstreamed", "look")
     assert hunk.next == "drop it for this target if this holds: Upstream has it."
     assert {group.name: group.verdict for group in target.patches[0].groups} == {"plumbing": "partly-upstream"}
+
+
+def test_what_a_person_left_out_is_told_with_the_reason(world: Callable[..., World]) -> None:
+    made = world(CLASH)
+    around = Surroundings(today="2026-11-30", cache=made.cache)
+    rebase(made.series, Request(onto="2.0"), around)
+    signed = Signed("A U Thor <author@example.org>", "Blue will do.")
+    assert resume(made.series, around, signed=signed, skip=True).verdict == "written"
+    target = target_of(look(made), "2.0")
+    hunk = hunks_of(target)["first/notes-colour"]
+    assert (target.state, hunk.verdict, hunk.state) == ("fine", "skipped", "fine")
+    assert "Blue will do." in hunk.reason
 
 
 def test_a_result_that_fails_a_check_is_broken(world: Callable[..., World]) -> None:
