@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from patchkit.core.rebasing.rebased import AlarmReport, DriftReport
+from patchkit.core.carry_report import AlarmReport, DriftReport
 from patchkit.core.upstream_report import PatchAnswer
 from patchkit.errors import StoreError
 

@@ -7,7 +7,7 @@ Every renderer reads this one value. The JSON form is this value with hyphens in
 from collections.abc import Iterable
 from typing import Literal
 
-from patchkit.core.rebasing.rebased import AlarmReport, CommitReport, DriftReport, PlaceReport
+from patchkit.core.carry_report import AlarmReport, CommitReport, DriftReport, PlaceReport
 from patchkit.core.report import REPORT_SCHEMA, CheckReport, Item, Problem
 
 State = Literal["fine", "look", "broken", "unreachable"]

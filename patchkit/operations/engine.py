@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from functools import lru_cache
-from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import patchkit
@@ -13,7 +13,7 @@ import patchkit
 _FOLDERS = ("core", "operations", "trees")
 """Parts of the package that have a say in an answer."""
 _LIBRARIES = ("pyflakes", "rapidfuzz")
-"""Distributions that have one."""
+"""Packages of others that have one."""
 
 
 @lru_cache(maxsize=1)
@@ -25,6 +25,8 @@ def engine_digest() -> str:
     """
     root = Path(patchkit.__file__).parent
     files = sorted(file for folder in _FOLDERS for file in (root / folder).rglob("*.py"))
-    marks = [(str(file.relative_to(root)), file.stat().st_mtime_ns, file.stat().st_size) for file in files]
-    versions = [patchkit.__version__, *(version(name) for name in _LIBRARIES), sys.version]
-    return hashlib.sha256(repr((versions, marks)).encode()).hexdigest()[:16]
+    # A library's version stands in its first file; to ask the installation for it takes longer than all the rest.
+    specs = [find_spec(name) for name in _LIBRARIES]
+    files += [Path(spec.origin) for spec in specs if spec is not None and spec.origin is not None]
+    marks = [(str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files]
+    return hashlib.sha256(repr((patchkit.__version__, sys.version, marks)).encode()).hexdigest()[:16]

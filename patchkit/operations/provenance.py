@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from patchkit.core.rebasing.rebased import CommitReport
+from patchkit.core.carry_report import CommitReport
 from patchkit.errors import TreeError
 from patchkit.trees.git import GitTree
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from patchkit.core.carry import Conflict
+from patchkit.core.carry_report import AlarmReport
 from patchkit.core.rebasing.lineage import Lineage, Run, Traced
 from patchkit.core.rebasing.memory import Seen
-from patchkit.core.rebasing.rebased import AlarmReport, HunkRebase
+from patchkit.core.rebasing.rebased import HunkRebase
 from patchkit.core.rebasing.spots import Spot
 from patchkit.core.upstream import Target
 from patchkit.operations.layers import Layer

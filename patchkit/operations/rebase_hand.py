@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from patchkit.core.carry import Conflict, Verdict
+from patchkit.core.carry_report import SKIPPED, AlarmReport, PlaceReport
 from patchkit.core.gating.gates import Alarm, Rule, alarms
 from patchkit.core.gating.parsing import parses
 from patchkit.core.lines import split_lines
@@ -17,7 +18,7 @@ from patchkit.core.merging.surroundings import Outline
 from patchkit.core.rebasing.losses import Loss
 from patchkit.core.rebasing.markers import Marked, conflicts, left_marks, without_conflicts
 from patchkit.core.rebasing.memory import Resolution, resolution
-from patchkit.core.rebasing.rebased import SKIPPED, SOLVED, AlarmReport, HunkRebase, PlaceReport, alarm_report
+from patchkit.core.rebasing.rebased import SOLVED, HunkRebase, alarm_report
 from patchkit.core.report import Problem
 from patchkit.core.upstream import Target
 from patchkit.errors import UsageError

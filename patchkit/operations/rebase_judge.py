@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from patchkit.core.carry_report import SKIPPED, AlarmReport
 from patchkit.core.gating.gates import Rule
-from patchkit.core.rebasing.rebased import SKIPPED, AlarmReport, HunkRebase, PatchRebase
+from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase
 from patchkit.core.unified import print_patch
 from patchkit.operations.checks import run_checks
 from patchkit.operations.coverage import expected_hunks, left_out_before, variants_for, why_not_needed

@@ -7,47 +7,21 @@ the ones before it leave. Nothing is written but the state file of --new-only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-from msgspec.structs import replace
 
 from patchkit import __version__
-from patchkit.core.blobs import blob_id_if_any
-from patchkit.core.rebasing.memory import Resolution
 from patchkit.core.report import Problem
-from patchkit.core.reported import fingerprint
 from patchkit.core.upstream import Release
-from patchkit.core.upstream_report import FoundRelease, PatchAnswer, TargetAnswer, UpstreamReport, worst
-from patchkit.errors import DigestMismatchError, StoreError, TreeError
-from patchkit.operations.locked import Sources
-from patchkit.operations.rebase_session import Request, Session
-from patchkit.operations.rebase_targets import Upstream
-from patchkit.operations.sources import Workspace, fetch_releases, load_workspace
-from patchkit.operations.upstream_answers import with_next
-from patchkit.operations.upstream_carried import carried
+from patchkit.core.upstream_report import FoundRelease, TargetAnswer, UpstreamReport, worst
+from patchkit.operations.sources import Workspace, load_workspace
 from patchkit.operations.upstream_known import KnownAnswers
-from patchkit.operations.upstream_recorded import differs, not_recorded, recorded
-from patchkit.operations.upstream_targets import Wanted, all_wanted, named, since_the_series_began, worth_a_look
+from patchkit.operations.upstream_targets import Asked, Wanted, all_wanted, named, since_the_series_began, worth_a_look
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
 from patchkit.store.location import versions_file
-from patchkit.store.memory import load_resolutions
-from patchkit.store.series import Series
-from patchkit.trees.interface import SourceTree
-
-
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user wants to know."""
-
-    onto: tuple[str, ...] = ()
-    """Targets to look at; empty for all."""
-    base: str | None = None
-    """Target whose variants are carried; None for the nearest one."""
-    repository: Path | None = None
-    offline: bool = False
-    """Whether nothing may be asked of the package index."""
 
 
 class Discovery(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,9 +55,7 @@ def check_upstream(
             all_wanted(workspace.versions, asked.repository, ahead), workspace.sources.lock
         )
     notes = (f"not looked at, older than what the series was made for: {', '.join(earlier)}",) if earlier else ()
-    looking = _Looking(workspace, asked, cache or default_cache(), reporter)
-    looking.fetch(wanted)
-    answers = tuple(looking.at(each) for each in wanted)
+    answers, told = _answers(workspace, asked, wanted, cache or default_cache(), reporter)
     states = [answer.state for answer in answers if answer.state != "unreachable"]
     problems = [*discovery.problems, *(problem for answer in answers for problem in answer.problems)]
     verdict = worst([*states, "broken"] if problems else states) if states or problems else "unreachable"
@@ -99,121 +71,29 @@ def check_upstream(
         # Somebody who names targets asks about these.
         found=() if asked.onto else discovery.found,
         problems=tuple(discovery.problems),
-        notes=(*discovery.notes, *notes, *looking.notes),
+        notes=(*discovery.notes, *notes, *told),
         written=discovery.written,
     )
 
 
-class _Looking:
-    """One run over many targets."""
+def _answers(
+    workspace: Workspace, asked: Asked, wanted: Sequence[Wanted], cache: Path, reporter: Reporter
+) -> tuple[tuple[TargetAnswer, ...], list[str]]:
+    """Return the answer for each target, and notes; what is known is not computed again."""
+    versions = versions_file(workspace.sources.series.folder)
+    known = KnownAnswers(cache, workspace.sources, versions, asked.repository)
+    found = {each.target.name: known.get(each.target, asked.base) for each in wanted}
+    unknown = [each for each in wanted if found[each.target.name] is None]
+    notes: list[str] = []
+    if unknown:
+        from patchkit.operations.upstream_look import Look  # noqa: PLC0415 - with all of the engine behind it
 
-    def __init__(self, workspace: Workspace, asked: Asked, cache: Path, reporter: Reporter) -> None:
-        self._workspace = workspace
-        self._sources: Sources = workspace.sources
-        self._asked = asked
-        self._cache = cache
-        self._reporter = reporter
-        self._resolutions: dict[str, Resolution] = load_resolutions(self._series.folder)
-        self._upstream = Upstream(
-            workspace.versions, asked.repository, cache=cache, offline=asked.offline, reporter=reporter
-        )
-        self._known = KnownAnswers(
-            cache, self._sources, versions_file(self._series.folder), self._resolutions, asked.repository
-        )
-        self._failed: dict[str, TreeError] = {}
-        self.notes: list[str] = []
-
-    def fetch(self, wanted: Sequence[Wanted]) -> None:
-        """Bring the releases that have to be read into the cache, several at a time."""
-        if not self._asked.offline:
-            unknown = [each.target for each in wanted if self._known.get(each.target, self._asked.base) is None]
-            self._failed = fetch_releases(self._workspace.versions, unknown, cache=self._cache, reporter=self._reporter)
-
-    @property
-    def _series(self) -> Series:
-        return self._sources.series
-
-    def at(self, wanted: Wanted) -> TargetAnswer:
-        """Look at one target."""
-        known = self._known.get(wanted.target, self._asked.base)
-        if known is not None:
-            return known
-        self._reporter.step(f"looking at {wanted.target.title}")
-        try:
-            answer = self._answer(wanted, self._tree(wanted))
-        except DigestMismatchError as error:
-            problem = Problem(error.message, hint=error.hint)
-            return replace(_bare(wanted), state="broken", reason=error.message, problems=(problem,))
-        except TreeError as error:
-            return replace(_bare(wanted), state="unreachable", reason=error.message, next=error.hint or "")
-        self._known.put(wanted.target, self._asked.base, answer)
-        return answer
-
-    def _tree(self, wanted: Wanted) -> SourceTree:
-        if wanted.missing:
-            raise TreeError(wanted.missing, hint=wanted.hint)
-        if wanted.target.name in self._failed:
-            raise self._failed[wanted.target.name]
-        tree = self._upstream.tree(wanted.target)
-        if tree is None:
-            raise TreeError("it is not in the cache", hint="look again without --offline")
-        return tree
-
-    def _answer(self, wanted: Wanted, tree: SourceTree) -> TargetAnswer:
-        answer = _bare(wanted)
-        lock = self._sources.lock.targets.get(wanted.target.name)
-        if lock is not None and self._asked.base is None:
-            other = differs(lock, tree)
-            if not other:
-                patches = self._recorded(wanted, tree)
-                return self._finished(answer, wanted, tree, patches)
-            if wanted.recorded is None:
-                problem = not_recorded(wanted.target, other)
-                return replace(answer, state="broken", reason=problem.message, problems=(problem,))
-            answer = replace(answer, moved=True)
-        request = Request(onto=wanted.target.name, base=self._base(wanted), repository=self._asked.repository)
-        at = wanted.target, tree
-        session = Session(self._series, self._upstream, request, self._resolutions, self._sources.lock, at=at)
-        patches, notes = carried(session, self._asked.repository)
-        self.notes += [f"{wanted.target.title}: {note}" for note in notes]
-        return self._finished(answer, wanted, tree, patches)
-
-    def _recorded(self, wanted: Wanted, tree: SourceTree) -> tuple[PatchAnswer, ...]:
-        lock = self._sources.lock.targets[wanted.target.name]
-        try:
-            return recorded(self._series, wanted.target, lock, tree)
-        except StoreError as error:
-            # The lock belongs to these sources, and the text is the recorded one: only a damaged series comes here.
-            raise StoreError(error.file, error.key, error.message, hint="run `patchkit regenerate`") from error
-
-    def _base(self, wanted: Wanted) -> str | None:
-        """Return whose variants are carried: for a branch that moved on, those of where it was."""
-        if self._asked.base is not None:
-            return self._asked.base
-        return wanted.target.name if wanted.recorded is not None else None
-
-    def _finished(
-        self, answer: TargetAnswer, wanted: Wanted, tree: SourceTree, patches: Sequence[PatchAnswer]
-    ) -> TargetAnswer:
-        done = with_next(answer, wanted, patches, str(self._series.folder))
-        return replace(done, fingerprint=fingerprint(self._blobs(tree, patches), done.patches, ()))
-
-    def _blobs(self, tree: SourceTree, patches: Sequence[PatchAnswer]) -> Mapping[str, str | None]:
-        paths = sorted({hunk.path for patch in patches for hunk in patch.hunks})
-        return {path: blob_id_if_any(tree.read(path)) for path in paths}
-
-
-def _bare(wanted: Wanted) -> TargetAnswer:
-    target = wanted.target
-    return TargetAnswer(
-        name=target.name,
-        title=target.title,
-        kind=wanted.kind,
-        state="fine",
-        as_of=target.as_of,
-        date=wanted.date,
-        commit=target.commit,
-        tag=target.tag,
-        yanked=target.release.yanked if target.release is not None else None,
-        listed=wanted.listed,
-    )
+        look = Look(workspace, asked, cache, reporter)
+        look.fetch(unknown)
+        for each in unknown:
+            answer = found[each.target.name] = look.at(each)
+            if answer.fingerprint:
+                known.put(each.target, asked.base, answer)
+        notes = look.notes
+    answers = (found[each.target.name] for each in wanted)
+    return tuple(answer for answer in answers if answer is not None), notes

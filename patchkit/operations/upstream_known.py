@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from patchkit.core.rebasing.memory import Resolution
 from patchkit.core.upstream import Target
 from patchkit.core.upstream_report import TargetAnswer
 from patchkit.operations.engine import engine_digest
@@ -19,16 +18,14 @@ from patchkit.store.documents import read_file
 class KnownAnswers:
     """Answers by target, for one series, one list of versions and one way of reading upstream."""
 
-    def __init__(
-        self, folder: Path, sources: Sources, versions: Path, known: dict[str, Resolution], repository: Path | None
-    ) -> None:
+    def __init__(self, folder: Path, sources: Sources, versions: Path, repository: Path | None) -> None:
         self._cache = ContentCache(folder)
         told = (
             engine_digest(),
             str(sources.series.folder),
             sources.lock,
-            hashlib.sha256(read_file(versions)).hexdigest(),
-            sorted(known.items()),
+            _digest(versions),
+            sorted(_digest(file) for file in (sources.series.folder / "resolutions").glob("*.yaml")),
             repository is not None,
             repository is not None and _is_shallow(repository),
         )
@@ -51,6 +48,10 @@ class KnownAnswers:
         text = sorted(target.release.files.items()) if target.release is not None else target.commit
         told = (self._common, target.name, target.as_of, text, base)
         return hashlib.sha256(msgspec.json.encode(told)).hexdigest()
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(read_file(file)).hexdigest()
 
 
 def _is_shallow(repository: Path) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.carry import Verdict as Carried
+from patchkit.core.carry_report import SKIPPED, CommitReport, PlaceReport
 from patchkit.core.placement import Verdict
-from patchkit.core.rebasing.rebased import SKIPPED, CommitReport, PlaceReport
 from patchkit.core.report import CheckReport, Problem
 from patchkit.core.scopes import MODULE
 from patchkit.core.series import TargetLock

@@ -13,10 +13,21 @@ from msgspec.structs import replace
 from patchkit.core.series import LockDocument
 from patchkit.core.upstream import Release, Target, VersionsDocument, find_target, targets
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
-from patchkit.operations.import_base import pinned_commit
 from patchkit.trees.git import GitTree
 
 Kind = Literal["release", "branch", "commit", "revision"]
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user wants to know."""
+
+    onto: tuple[str, ...] = ()
+    """Targets to look at; empty for all."""
+    base: str | None = None
+    """Target whose variants are carried; None for the nearest one."""
+    repository: Path | None = None
+    offline: bool = False
+    """Whether nothing may be asked of the package index."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,6 +173,8 @@ class _Clone:
 
     def revision(self, name: str, known: Sequence[Target]) -> Wanted:
         """Return any revision as a target. Raises RevisionNotFoundError."""
+        from patchkit.operations.import_base import pinned_commit  # noqa: PLC0415 - reading patches takes 50 ms to load
+
         tree = self._at(name)
         for target in known:
             if target.release is None and target.commit == tree.commit:

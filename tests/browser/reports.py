@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from patchkit.core.rebasing.rebased import AlarmReport, CommitReport, DriftReport
+from patchkit.core.carry_report import AlarmReport, CommitReport, DriftReport
 from patchkit.core.report import CheckReport, Problem
 from patchkit.core.upstream_report import (
     ConflictReport,

@@ -15,9 +15,10 @@ from patchkit.cli.output import StderrReporter
 from patchkit.cli.rendering.places import read_places
 from patchkit.cli.rendering.renderers import RENDERERS, render
 from patchkit.errors import UsageError, WriteFailedError
-from patchkit.operations.upstream_check import Asked, check_upstream
+from patchkit.operations.upstream_check import check_upstream
 from patchkit.operations.upstream_discovery import look_around
 from patchkit.operations.upstream_news import marked, news
+from patchkit.operations.upstream_targets import Asked
 from patchkit.store.location import edited_patches
 from patchkit.store.reported import STATE, load_reported, write_reported
 
@@ -78,7 +79,9 @@ def command(
     whole = check_upstream(folder, asked, discovery, reporter=reporter)
     found = news(whole, known)
     report = found.report if new_only else marked(whole, known) if detailed_exit_code else whole
-    places = read_places(whole, folder)
+    # Only the forms that name lines need them, and reading them means reading the series again.
+    styles = {style, *files.values()}
+    places = read_places(whole, folder) if styles & {"github", "sarif"} else None
     columns = shutil.get_terminal_size((_WIDTH, 24)).columns
     colour = sys.stdout.isatty()
     if not (new_only and style == "text" and not found.anything):

@@ -10,7 +10,8 @@ import click
 
 from patchkit.cli.options import FOLDER, format_option
 from patchkit.cli.output import StderrReporter, print_answer
-from patchkit.core.rebasing.rebased import SKIPPED, HunkRebase, PatchRebase, PlaceReport, Rebased, drift_details
+from patchkit.core.carry_report import SKIPPED, PlaceReport, drift_details
+from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase, Rebased
 from patchkit.errors import UsageError
 from patchkit.operations.rebase import abort, rebase, resume
 from patchkit.operations.rebase_run import Surroundings

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import click
 
 from patchkit.cli.rendering.printable import one_line, printable
+from patchkit.core.carry_report import drift_details
 from patchkit.core.explained import Explained, HunkExplained, Proposal
 from patchkit.core.panes import PaneLine, PaneRow
-from patchkit.core.rebasing.rebased import drift_details
 
 _NUMBER = 6
 """Columns of a line's number and of the mark behind it."""

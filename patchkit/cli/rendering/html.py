@@ -16,7 +16,7 @@ import msgspec
 
 from patchkit.cli.rendering.printable import printable
 from patchkit.cli.rendering.telling import worth_telling
-from patchkit.core.rebasing.rebased import drift_details
+from patchkit.core.carry_report import drift_details
 from patchkit.core.upstream_report import ConflictReport, HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
 
 SIGNS = {

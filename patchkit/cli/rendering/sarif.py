@@ -25,7 +25,7 @@ from patchkit.cli.rendering.telling import (
     review_of_its_own,
     worth_telling,
 )
-from patchkit.core.rebasing.rebased import AlarmReport
+from patchkit.core.carry_report import AlarmReport
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from patchkit.core.rebasing.rebased import AlarmReport, CommitReport, DriftReport, PlaceReport, drift_details
+from patchkit.core.carry_report import AlarmReport, CommitReport, DriftReport, PlaceReport, drift_details
 from patchkit.core.report import CheckReport, Problem
 from patchkit.core.upstream_report import (
     ConflictReport,

@@ -51,6 +51,10 @@ def render_text(report: UpstreamReport, *, colour: bool, width: int) -> str:
     """
     if is_quiet(report):
         return ""
+    beside = (list(fine_with_next(report)), report.found, report.problems, report.notes, report.written)
+    if is_all_fine(report) and not colour and not any(beside):
+        # What a nightly run prints; it needs nothing that draws.
+        return f"{size(report)}: fine\n"
     page = _Page(colour=colour, width=width)
     if not is_all_fine(report):
         page.line(0, f"{report.series}: {size(report)}")

@@ -1,53 +1,13 @@
 """What rebase answers: for each patch and each of its hunks, what became of it on the new target."""
 
 # No postponed annotations here: msgspec would compile each one again at every start.
-from collections import Counter
 from collections.abc import Sequence
 
 from patchkit.core.carry import CarriedHunk, Place, Verdict
+from patchkit.core.carry_report import SKIPPED, AlarmReport, CommitReport, DriftReport, PlaceReport
 from patchkit.core.gating.drift import Drift
 from patchkit.core.gating.gates import Alarm
 from patchkit.core.report import REPORT_SCHEMA, Item, Problem
-
-
-class PlaceReport(Item, frozen=True):
-    """Where a hunk stands in one text."""
-
-    scope: str
-    first: int
-    """1-based."""
-    last: int
-    """1-based, inclusive; ``first - 1`` when nothing stands there."""
-
-
-class DriftReport(Item, frozen=True):
-    """How a class or function around a hunk differs between base and target."""
-
-    scope: str
-    kinds: tuple[str, ...]
-    old_signature: str
-    new_signature: str
-    calls_added: tuple[str, ...] = ()
-    calls_removed: tuple[str, ...] = ()
-
-
-class AlarmReport(Item, frozen=True):
-    """What a gate found in the result."""
-
-    rule: str
-    line: int
-    """1-based line in the result."""
-    name: str
-    message: str
-
-
-class CommitReport(Item, frozen=True):
-    """An upstream commit that touched the lines of a hunk between base and target."""
-
-    commit: str
-    """Abbreviated id."""
-    subject: str
-    pull_request: int | None = None
 
 
 class HunkRebase(Item, frozen=True, kw_only=True):
@@ -78,7 +38,6 @@ class HunkRebase(Item, frozen=True, kw_only=True):
         return self.verdict in LEFT_OUT
 
 
-SKIPPED = "skipped"
 SOLVED = "solved"
 LEFT_OUT = frozenset({Verdict.UPSTREAMED.value, Verdict.OBSOLETE.value, SKIPPED})
 
@@ -183,18 +142,6 @@ def one_hunk(hunk_id: str, path: str, carried: Sequence[CarriedHunk]) -> HunkReb
 def told_drift(drift: Drift) -> str:
     """Say in short that a scope drifted; the report has the rest."""
     return f"{drift.scope} changed ({', '.join(kind.value for kind in drift.kinds)})"
-
-
-def drift_details(drift: DriftReport) -> str:
-    """Say what is different in a scope: parts of the signature and calls, new ones with +, lost ones with -."""
-    parts: list[str] = []
-    if drift.old_signature != drift.new_signature and drift.new_signature:
-        old, new = (Counter(signature.split(", ")) for signature in (drift.old_signature, drift.new_signature))
-        parts += [f"+{part}" for part in new - old]
-        parts += [f"-{part}" for part in old - new]
-    parts += [f"+{name}()" for name in drift.calls_added]
-    parts += [f"-{name}()" for name in drift.calls_removed]
-    return " ".join(parts)
 
 
 def _around(places: Sequence[Place]) -> PlaceReport | None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.core.rebasing.rebased import AlarmReport, DriftReport, PlaceReport
+from patchkit.core.carry_report import AlarmReport, DriftReport, PlaceReport
 from patchkit.core.report import CheckReport
 from patchkit.core.reported import fingerprint, parse_reported, print_reported
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer

@@ -6,7 +6,7 @@ import pytest
 from trees.repositories import git, record
 from trees.snapshots import lay
 
-from patchkit.core.rebasing.rebased import CommitReport
+from patchkit.core.carry_report import CommitReport
 from patchkit.operations.provenance import Touched, brought_by
 from patchkit.trees.git import GitTree
 

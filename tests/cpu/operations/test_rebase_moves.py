@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from patchkit.core.carry import Conflict
-from patchkit.core.rebasing.rebased import HunkRebase, PlaceReport
+from patchkit.core.carry_report import PlaceReport
+from patchkit.core.rebasing.rebased import HunkRebase
 from patchkit.core.rebasing.renames import Rename
 from patchkit.core.rebasing.spots import Spot
 from patchkit.operations.rebase_carried import CarriedFile, CarriedPatch, Met, Texts

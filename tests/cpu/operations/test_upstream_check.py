@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from trees.repositories import git, record
 from trees.snapshots import contents, lay
 
-import patchkit.operations.upstream_check as module
+import patchkit.operations.upstream_look as module
 from patchkit.core.report import Problem
 from patchkit.core.upstream import Release
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
@@ -22,8 +22,9 @@ from patchkit.operations.rebase_run import Surroundings
 from patchkit.operations.rebase_session import Request
 from patchkit.operations.rebase_signed import Signed
 from patchkit.operations.regenerate import regenerate
-from patchkit.operations.upstream_check import Asked, Discovery, check_upstream
+from patchkit.operations.upstream_check import Discovery, check_upstream
 from patchkit.operations.upstream_news import marked, news
+from patchkit.operations.upstream_targets import Asked
 from patchkit.store.versions import load_versions
 
 from .carried_world import CODE, CODE_1, NOTES, NOTES_1, World

@@ -7,7 +7,8 @@ import pytest
 from msgspec.structs import replace
 from trees.snapshots import contents
 
-from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase, PlaceReport
+from patchkit.core.carry_report import PlaceReport
+from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase
 from patchkit.errors import StoreError, UsageError
 from patchkit.store.edit_dir import EditDir, Settled, State, Stranger, claim, find_open
 from patchkit.store.edit_room import clear_room, make_room

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from patchkit.core.rebasing.rebased import AlarmReport, CommitReport, DriftReport, PlaceReport
+from patchkit.core.carry_report import AlarmReport, CommitReport, DriftReport, PlaceReport
 from patchkit.core.report import CheckReport, Problem
 from patchkit.core.upstream_report import (
     ConflictReport,

@@ -15,9 +15,9 @@ from patchkit.cli.rendering.sarif import SCHEMA as ADDRESS
 from patchkit.cli.rendering.sarif import render_sarif
 from patchkit.cli.rendering.sarif_rules import RULES
 from patchkit.core.carried import Verdict
+from patchkit.core.carry_report import AlarmReport
 from patchkit.core.gating.drift import DriftKind
 from patchkit.core.gating.gates import Rule
-from patchkit.core.rebasing.rebased import AlarmReport
 from patchkit.core.report import Problem
 from patchkit.core.upstream_report import UpstreamReport
 

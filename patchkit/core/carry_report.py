@@ -1,0 +1,64 @@
+"""What reports say about a hunk that was carried: its place, drift, alarms, and upstream's commits.
+
+Apart from the engine that finds it, so that a report can be read and shown without loading the engine.
+"""
+
+# No postponed annotations here: msgspec would compile each one again at every start.
+from collections import Counter
+
+from patchkit.core.report import Item
+
+SKIPPED = "skipped"
+"""Verdict of a hunk that a person left out."""
+
+
+class PlaceReport(Item, frozen=True):
+    """Where a hunk stands in one text."""
+
+    scope: str
+    first: int
+    """1-based."""
+    last: int
+    """1-based, inclusive; ``first - 1`` when nothing stands there."""
+
+
+class DriftReport(Item, frozen=True):
+    """How a class or function around a hunk differs between base and target."""
+
+    scope: str
+    kinds: tuple[str, ...]
+    old_signature: str
+    new_signature: str
+    calls_added: tuple[str, ...] = ()
+    calls_removed: tuple[str, ...] = ()
+
+
+class AlarmReport(Item, frozen=True):
+    """What a gate found in the result."""
+
+    rule: str
+    line: int
+    """1-based line in the result."""
+    name: str
+    message: str
+
+
+class CommitReport(Item, frozen=True):
+    """An upstream commit that touched the lines of a hunk between base and target."""
+
+    commit: str
+    """Abbreviated id."""
+    subject: str
+    pull_request: int | None = None
+
+
+def drift_details(drift: DriftReport) -> str:
+    """Say what is different in a scope: parts of the signature and calls, new ones with +, lost ones with -."""
+    parts: list[str] = []
+    if drift.old_signature != drift.new_signature and drift.new_signature:
+        old, new = (Counter(signature.split(", ")) for signature in (drift.old_signature, drift.new_signature))
+        parts += [f"+{part}" for part in new - old]
+        parts += [f"-{part}" for part in old - new]
+    parts += [f"+{name}()" for name in drift.calls_added]
+    parts += [f"-{name}()" for name in drift.calls_removed]
+    return " ".join(parts)
