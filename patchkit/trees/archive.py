@@ -60,6 +60,10 @@ class WheelTree:
         start = f"{checked(under)}/" if under else ""
         return iter(sorted(path for path in self._members if path.startswith(start)))
 
+    def executables(self, under: str = "") -> frozenset[str]:
+        """Return the paths of members below the folder ``under`` that may be executed once unpacked."""
+        return frozenset(path for path in self.paths(under) if _is_executable(self._members[path]))
+
     def entries(self) -> list[zipfile.ZipInfo]:
         """Return all members, folders too, in the order of the archive."""
         return self._zip.infolist()

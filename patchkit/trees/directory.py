@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -71,6 +72,13 @@ class DirectoryTree:
             return iter(())
         except OSError as error:
             raise TreeError(f"cannot list {error.filename}: {error.strerror}") from error
+
+    def executables(self, under: str = "") -> frozenset[str]:
+        """Return the paths of regular files below ``under`` that their owner may execute. Raises TreeError."""
+        try:
+            return frozenset(path for path in self.paths(under) if (self.root / path).lstat().st_mode & stat.S_IXUSR)
+        except OSError as error:
+            raise TreeError(f"cannot read {error.filename}: {error.strerror}") from error
 
     def write(self, edits: Edits, *, operation: str) -> None:
         """Write all of ``edits`` or none; drop the byte code of changed modules and folders left empty.

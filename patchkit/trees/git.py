@@ -112,6 +112,10 @@ class GitTree:
         """Return the blob id of every regular file below the folder ``under``, by path; reads no content."""
         return {entry.path: entry.object_id for entry in self._entries(under) if entry.is_file}
 
+    def executables(self, under: str = "") -> frozenset[str]:
+        """Return the paths of regular files below the folder ``under`` that may be executed."""
+        return frozenset(entry.path for entry in self._entries(under) if entry.is_file and entry.mode & 0o111)
+
     def ask(self, *command: str, stdin: bytes = b"", seconds: float | None = None) -> bytes:
         """Return what a git command prints in this repository. Raises TreeError with git's own words when it fails.
 
@@ -143,6 +147,17 @@ def ask_repository(repository: Path, *command: str, stdin: bytes = b"") -> bytes
     # The first is for git 2.45 and later; to older ones a transport that is not allowed does the same.
     environment = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
     return _output(_opened(repository), *command, stdin=stdin, environment=environment)
+
+
+def ignored_files(repository: Path, folder: Path) -> frozenset[str]:
+    """Return the files below ``folder`` that git ignores there by its rules, and those of ``repository``.
+
+    The folder need not be a checkout; its own .gitignore files have their say. Raises TreeError.
+    """
+    repo = _opened(repository)
+    where = {"GIT_DIR": os.fspath(Path(repo.git_dir).resolve()), "GIT_WORK_TREE": os.fspath(folder.resolve())}
+    listing = _output(repo, "ls-files", "--others", "--ignored", "--exclude-standard", "-z", environment=where)
+    return frozenset(os.fsdecode(path) for path in listing.split(b"\0") if path)
 
 
 def export(tree: GitTree, destination: Path, edits: Edits) -> None:

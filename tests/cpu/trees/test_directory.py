@@ -40,6 +40,14 @@ def test_a_folder_reads_and_lists_as_a_tree(tmp_path: Path) -> None:
     assert [tree.read(path) for path in ("megatron/core", "no/such", "setup.py/x", "megatron/pipe")] == [None] * 4
 
 
+def test_files_that_may_be_executed_are_told(tmp_path: Path) -> None:
+    tree = DirectoryTree(lay(tmp_path, FILES))
+    (tmp_path / "setup.py").chmod(0o744)
+    (tmp_path / "megatron" / "core" / "a.py").chmod(0o611)
+
+    assert (tree.executables(), tree.executables("megatron")) == ({"setup.py"}, frozenset())
+
+
 @pytest.mark.parametrize("path", ["../outside", "/etc/passwd", "link.py", "linked/a.py", "dangling"])
 def test_what_leads_elsewhere_is_not_read(tmp_path: Path, path: str) -> None:
     root = lay(tmp_path / "t", FILES)

@@ -9,7 +9,7 @@ import pytest
 
 from patchkit.core.blobs import blob_id
 from patchkit.errors import RevisionNotFoundError, TreeError, UnsafePathError, UsageError, WriteFailedError
-from patchkit.trees.git import CommitSpec, GitTree, commit_series, export, identity
+from patchkit.trees.git import CommitSpec, GitTree, commit_series, export, identity, ignored_files
 from patchkit.trees.interface import Edits, SourceTree
 
 from .faults import full_disk, tripped
@@ -56,6 +56,27 @@ def test_a_revision_reads_as_a_tree(repository: Path) -> None:
     assert list(tree.paths("megatron/core/a.py")) == list(tree.paths("no/such")) == []
     assert {path: tree.read(path) for path in tree.paths()} == FILES
     assert [tree.read(path) for path in ("megatron/core", "no/such", "run.sh/x", "linked/a.py")] == [None] * 4
+
+
+def test_files_that_may_be_executed_are_told(repository: Path) -> None:
+    assert GitTree(repository, "v1").executables() == {"run.sh"}
+    assert GitTree(repository, "v1").executables("megatron") == frozenset()
+
+
+@pytest.mark.parametrize("bare", [True, False])
+def test_what_git_ignores_is_told_for_any_folder_by_its_own_rules(
+    repository: Path, tmp_path: Path, *, bare: bool
+) -> None:
+    asked = repository
+    if bare:
+        asked = tmp_path / "bare.git"
+        git(tmp_path, "clone", "-q", "--bare", repository, asked)
+    files = {".gitignore": b"*.so\n", "megatron/lib.so": b"", "megatron/a.py": b"", "sub/.gitignore": b"x*\n"}
+    folder = lay(tmp_path / "tree", {**files, "sub/x y.py": b"", "x.py": b""})
+    before = state(repository)
+
+    assert ignored_files(asked, folder) == {"megatron/lib.so", "sub/x y.py"}
+    assert state(repository) == before
 
 
 def test_any_name_of_a_commit_leads_to_the_commit(repository: Path) -> None:
