@@ -13,8 +13,10 @@ from patchkit.core.report import Problem
 from patchkit.core.upstream import Target, find_target, targets
 from patchkit.errors import TreeError, UsageError
 from patchkit.operations.capture_edits import Edits, PatchChange, collect
+from patchkit.operations.capture_refusals import sort_out
 from patchkit.operations.capture_report import Captured
-from patchkit.operations.capture_tree import Changed, compare
+from patchkit.operations.capture_sides import has_record_of_wheel
+from patchkit.operations.capture_tree import Changed, Choice, compare, whole_folder
 from patchkit.operations.capture_write import Writing, describe, write_changes
 from patchkit.operations.coverage import refuse_bad_ranges, variants_for
 from patchkit.operations.layers import Layer, layers, result
@@ -38,6 +40,8 @@ def capture(
     patch: str | None = None,
     new: str | None = None,
     drop_hunks: bool = False,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
     repository: Path | None = None,
     place: Path | None = None,
     dry_run: bool = False,
@@ -48,8 +52,9 @@ def capture(
 
     What belongs to no patch, or to more than one, goes to ``patch`` or to a ``new`` one; without these it is a problem.
     ``place`` is the folder of the tree: where it is a git checkout, files are compared with its own history as well.
-    A hunk that the edits took out is dropped with ``drop_hunks`` only. Everything is written, lock and generated files
-    too, or nothing. Raises UsageError, SourceError, TreeError.
+    ``exclude`` has globs of files that are not looked at, ``include`` those of new files to look at in folders that
+    upstream has not. A hunk that the edits took out is dropped with ``drop_hunks`` only. Everything is written, lock
+    and generated files too, or nothing. Raises UsageError, SourceError, TreeError.
     """
     if patch is not None and new is not None:
         raise UsageError("--patch and --new exclude each other")
@@ -69,16 +74,23 @@ def capture(
     found = layers(series, target, upstream.read)
     checkout = place if place is not None and (place / ".git").exists() else None
     sources = [upstream, *_from_git(target, repository), *_from_git(target, checkout)]
-    compared = compare(tree, sources, result(found), series.document.package)
+    ignored = _ignored(tree, checkout or repository, place)
+    choice = Choice(tuple(map(whole_folder, include)), tuple(map(whole_folder, exclude)), ignored)
+    left = result(found)
+    compared = compare(tree, sources, left, series.document.package, choice)
+    takeable = sort_out(compared.files, target, lambda path: path in left or upstream.read(path) is not None)
+    notes = (*compared.notes, *takeable.notes)
     about = Captured(
-        ok=True, verdict="unchanged", tree=tree.label, target=target.title, series=str(folder), notes=compared.notes
+        ok=True, verdict="unchanged", tree=tree.label, target=target.title, series=str(folder), notes=notes
     )
     if not compared.files:
         return about
     order = [one.name for one in series.patches] + ([new] if new else [])
-    edits = collect(compared.files, found, order, home)
+    edits = collect(takeable.files, found, order, home)
+    edits.problems[:0] = takeable.problems
     command = f"patchkit capture --from {place or tree.label} --megatron {target.title} --patches {folder}"
     command += f" --git {repository}" if repository else ""
+    command += "".join(f" --include '{glob}'" for glob in include) + "".join(f" --exclude '{glob}'" for glob in exclude)
     problems = _refusals(edits, found, command, drop_hunks=drop_hunks)
     if problems:
         return msgspec.structs.replace(about, ok=False, verdict="refused", problems=problems)
@@ -103,7 +115,7 @@ def capture(
         verdict="would-capture" if dry_run else "captured",
         hunks=hunks,
         variants=variants,
-        notes=(*compared.notes, *written.notes),
+        notes=(*notes, *written.notes),
         written=tuple(str(path) for path in (*changed, *gone)),
     )
 
@@ -118,6 +130,15 @@ def _from_git(target: Target, repository: Path | None) -> list[SourceTree]:
         with suppress(TreeError):
             return [GitTree(repository, revision)] if revision else []
     return []
+
+
+def _ignored(tree: SourceTree, repository: Path | None, place: Path | None) -> frozenset[str]:
+    """Return the files that git ignores in a checkout, or in a folder that was made of one."""
+    if repository is None or place is None or has_record_of_wheel(tree):
+        return frozenset()
+    from patchkit.trees.git import ignored_files  # noqa: PLC0415 - git only where it is asked for
+
+    return ignored_files(repository, place)
 
 
 def _home(series: Series, target: Target, patch: str | None, new: str | None) -> str | None:

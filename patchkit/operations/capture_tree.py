@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, field
 
 import msgspec
 
-from patchkit.core.blobs import blob_id
+from patchkit.core.paths import matches
 from patchkit.core.rebasing.markers import left_marks
 from patchkit.errors import UsageError
+from patchkit.operations.capture_sides import Upstream, executables, has_record_of_wheel, is_leftover, rebuilt
 from patchkit.trees.interface import SourceTree
 
 
@@ -30,74 +31,164 @@ class Compared(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-@runtime_checkable
-class _KnowsIds(Protocol):
-    def blob_ids(self, under: str = "") -> dict[str, str]:
-        """Return blob id by path."""
+class Choice(msgspec.Struct, frozen=True):
+    """What the user, and git, say about paths."""
+
+    include: tuple[str, ...] = ()
+    """Globs of new files to look at in folders that upstream has not."""
+    exclude: tuple[str, ...] = ()
+    """Globs of files that are none of the series' business."""
+    ignored: frozenset[str] = frozenset()
+    """Files of the tree that git would ignore."""
 
 
-class _Upstream:
-    """Upstream's files below one folder, from one source."""
-
-    def __init__(self, tree: SourceTree, package: str) -> None:
-        self._tree = tree
-        self._ids = tree.blob_ids(package) if isinstance(tree, _KnowsIds) else None
-        self.paths = frozenset(tree.paths(package) if self._ids is None else self._ids)
-
-    def has(self, path: str, content: bytes | None) -> bool:
-        """Tell whether the file is just that here; None stands for no such file."""
-        if content is None or path not in self.paths:
-            return content is None and path not in self.paths
-        if self._ids is not None:
-            return self._ids[path] == blob_id(content)
-        return self._tree.read(path) == content
-
-    def read(self, path: str) -> bytes | None:
-        return self._tree.read(path) if path in self.paths else None
+def whole_folder(pattern: str) -> str:
+    """Return a glob as the user wrote it; a folder, with a slash at its end, stands for every file below it."""
+    return f"{pattern}**" if pattern.endswith("/") else pattern
 
 
 def compare(
-    tree: SourceTree, sources: Sequence[SourceTree], expected: Mapping[str, bytes | None], package: str
+    tree: SourceTree,
+    sources: Sequence[SourceTree],
+    expected: Mapping[str, bytes | None],
+    package: str,
+    choice: Choice | None = None,
 ) -> Compared:
-    """Compare every file below the folder ``package`` with ``expected`` and, where that does not name it, upstream's.
+    """Compare every file with ``expected`` and, where that does not name it, with upstream's.
 
     ``sources`` are trees of upstream's target: its wheel has fewer files than the repository, and a version stamp in
-    some of them. A file that is as one of them has it is unchanged. Left out, and named in notes, are folders that only
-    one side has, and files that only one side has and that are no Python.
+    some of them. A file that is as one of them has it is unchanged. In a whole checkout (a repository is among the
+    sources, and the tree has most of what lies at its top) every file counts, elsewhere those below the folder
+    ``package``. What is not compared is named in notes.
     """
-    upstreams = [_Upstream(source, package) for source in sources]
-    theirs = frozenset().union(*(upstream.paths for upstream in upstreams))
-    mine = {*tree.paths(package), *(path for path in expected if not path.startswith(f"{package}/"))}
-    their_folders, my_folders = _folders({*theirs, *expected}), _folders(mine)
+    sides = _Sides(tree, sources, expected, package, choice or Choice())
     found: list[Changed] = []
-    left_out: dict[str, list[str]] = {}
-    for path in sorted({*theirs, *mine, *expected}):
-        folder = path.rpartition("/")[0]
-        if path not in expected:
-            if folder not in my_folders or (path not in mine and not path.endswith(".py")):
-                where = f"{folder}/" if folder not in my_folders else path
-                left_out.setdefault(f"not in {tree.label}, and not compared", []).append(where)
-                continue
-            if folder not in their_folders:
-                left_out.setdefault("not upstream's, and not compared", []).append(f"{folder}/")
-                continue
-            if path not in theirs and not path.endswith(".py"):
-                left_out.setdefault("new, and left out since they are no Python", []).append(path)
-                continue
+    for path in sides.paths:
+        if sides.is_left_out(path):
+            continue
         now = tree.read(path)
         if path in expected:
             if expected[path] != now:
                 found.append(Changed(path, expected[path], now))
-        elif not any(upstream.has(path, now) for upstream in upstreams):
-            found.append(Changed(path, next((one.read(path) for one in upstreams if path in one.paths), None), now))
+        elif not sides.is_upstreams(path, now) and not sides.is_built(path):
+            found.append(Changed(path, sides.upstreams_text(path), now))
     for changed in found:
         _refuse_marks(changed)
-    notes = tuple(f"{why}: {_listed(paths)}" for why, paths in left_out.items())
-    return Compared(tuple(found), notes)
+    notes = [f"{why}: {_listed(paths)}" for why, paths in sides.left_out.items()]
+    modes = sides.modes(found)
+    if modes:
+        notes.append(f"executable or not, which no diff of a series can say, and not captured: {_listed(modes)}")
+    return Compared(tuple(found), tuple(notes))
+
+
+@dataclass
+class _Sides:
+    """The tree and upstream's trees, as lists of paths."""
+
+    tree: SourceTree
+    sources: Sequence[SourceTree]
+    expected: Mapping[str, bytes | None]
+    package: str
+    choice: Choice
+    left_out: dict[str, list[str]] = field(default_factory=dict)
+    """What is not compared, by reason."""
+
+    def __post_init__(self) -> None:
+        """List both sides, all of them in a whole checkout."""
+        self.of_wheel = has_record_of_wheel(self.tree)
+        everywhere = [Upstream(source, self.package, whole=not self.of_wheel) for source in self.sources]
+        checkouts = [upstream for upstream in everywhere if upstream.whole]
+        all_mine = frozenset() if self.of_wheel else frozenset(self.tree.paths()) - {self.tree.manifest_path}
+        self.whole = any(upstream.is_checked_out(all_mine) for upstream in checkouts)
+        self.knows_all = self.of_wheel or bool(checkouts)
+        inside = f"{self.package}/"
+        self.upstreams = (
+            everywhere if self.whole else [Upstream(source, self.package, whole=False) for source in self.sources]
+        )
+        self.checkouts = [upstream for upstream in self.upstreams if upstream.whole]
+        self.mine = all_mine if self.whole else frozenset(self.tree.paths(self.package))
+        self.mine |= {path for path in self.expected if not path.startswith(inside)}
+        self.theirs = frozenset().union(*(upstream.paths for upstream in self.upstreams))
+        self.their_folders = _folders({*self.theirs, *self.expected})
+        self.my_folders = _folders(self.mine)
+        outside = [path for path in all_mine if not path.startswith(inside) and path not in self.expected]
+        if outside and not self.whole:
+            how = "no whole checkout" if checkouts else "without --git REPO"
+            for path in outside:
+                top, slash, _rest = path.partition("/")
+                self._leave_out(f"outside {inside}, and not compared ({how})", top + slash)
+
+    @property
+    def paths(self) -> list[str]:
+        """Every path of either side."""
+        return sorted({*self.theirs, *self.mine, *self.expected})
+
+    def _leave_out(self, why: str, path: str) -> bool:
+        self.left_out.setdefault(why, []).append(path)
+        return True
+
+    def is_left_out(self, path: str) -> bool:
+        """Tell whether a path is not compared, and note why."""
+        folder = path.rpartition("/")[0]
+        if any(matches(pattern, path) for pattern in self.choice.exclude):
+            return self._leave_out("left out by --exclude", path)
+        if path in self.expected:
+            return False
+        if path in self.choice.ignored and not any(path in upstream.paths for upstream in self.checkouts):
+            return self._leave_out("ignored by git, and left out", path)
+        if folder not in self.my_folders:
+            return self._leave_out(f"not in {self.tree.label}, and not compared", f"{folder}/")
+        return path not in self.theirs and self._is_nobodys(path, folder)
+
+    def _is_nobodys(self, path: str, folder: str) -> bool:
+        """Tell whether a file that upstream has not is none that a person made for the series, and note why."""
+        if is_leftover(path):
+            return self._leave_out("left behind by a tool, and left out", path)
+        if folder not in self.their_folders and not any(matches(pattern, path) for pattern in self.choice.include):
+            return self._leave_out("not upstream's, and not compared (--include GLOB takes them)", f"{folder}/")
+        if not self.knows_all and not path.endswith(".py") and not rebuilt(path, self.theirs):
+            return self._leave_out("no Python, which wheels leave out, and not compared (without --git REPO)", path)
+        return False
+
+    def is_built(self, path: str) -> bool:
+        """Tell whether a path that is not as upstream has it is an extension module of upstream's, and note it."""
+        if not rebuilt(path, self.theirs):
+            return False
+        why = "compiled" if path in self.mine else f"not in {self.tree.label}"
+        return self._leave_out(f"{why}, and not compared", path)
+
+    def is_upstreams(self, path: str, now: bytes | None) -> bool:
+        """Tell whether a file is just as one of upstream's trees has it; None stands for no such file."""
+        if now is None and self.checkouts:
+            return all(path not in upstream.paths for upstream in self.checkouts)
+        return any(upstream.has(path, now) for upstream in self.upstreams)
+
+    def upstreams_text(self, path: str) -> bytes | None:
+        """Return upstream's text, that of the first tree that has the file."""
+        return next((upstream.read(path) for upstream in self.upstreams if path in upstream.paths), None)
+
+    def modes(self, changed: Sequence[Changed]) -> list[str]:
+        """Return the files that may be executed and should not, or the other way round."""
+        mine = executables(self.tree, "" if self.whole else self.package)
+        # On some file systems every file is executable, and that says nothing.
+        if mine is None or self.mine <= mine:
+            return []
+        found: list[str] = []
+        # A wheel has modes of its own: some of those that the repository has are lost when it is built.
+        alike = [upstream for upstream in self.upstreams if upstream.of_repository is not self.of_wheel]
+        for path in sorted(self.mine & self.theirs):
+            known = {upstream.is_executable(path) for upstream in alike if path in upstream.paths}
+            if known == {path not in mine}:
+                found.append(path)
+        return found + [file.path for file in changed if file.expected is None and file.path in mine]
 
 
 def _refuse_marks(changed: Changed) -> None:
     marks = left_marks(changed.found or b"", [changed.expected or b""])
+    if not changed.path.endswith((".py", ".pyi")):
+        # Seven equals signs alone underline a title in Markdown and reStructuredText.
+        lines = (changed.found or b"").split(b"\n")
+        marks = [mark for mark in marks if any(not lines[other - 1].startswith(b"=") for other in marks)]
     if marks:
         raise UsageError(f"{changed.path}:{marks[0]}: a conflict is marked here", hint="solve it, then capture")
 

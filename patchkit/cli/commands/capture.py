@@ -25,6 +25,13 @@ from patchkit.store.location import own_patches
 )
 @click.option("--new", metavar="NAME", help="Make this patch of such edits.")
 @click.option("--drop-hunks", is_flag=True, help="Hunks that the edits took out leave the series.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Files to leave out, such as examples/ (repeatable).")
+@click.option(
+    "--include",
+    multiple=True,
+    metavar="GLOB",
+    help="New files to take, in folders that upstream has not (repeatable).",
+)
 @click.option("--patches", type=FOLDER, help="Folder of the series. Default: patches/megatron, or the built-in one.")
 @click.option("--git", "repository", type=FOLDER, help="A clone of Megatron-LM, for branches and commits.")
 @click.option("--dry-run", is_flag=True, help="Do everything except the write.")
@@ -36,12 +43,18 @@ def command(
     name: str | None,
     new: str | None,
     drop_hunks: bool,
+    exclude: tuple[str, ...],
+    include: tuple[str, ...],
     patches: Path | None,
     repository: Path | None,
     dry_run: bool,
     style: str,
 ) -> int:
-    """Refresh the series from a tree that was edited by hand after `patchkit apply`."""
+    """Refresh the series from a tree that was edited by hand after `patchkit apply`.
+
+    In a checkout of Megatron-LM (with --git, or a checkout of git itself) every file counts, elsewhere those below
+    megatron/. Only what the wheel of a release ships can be taken for a release.
+    """
     result = capture(
         open_tree(folder, installed=False),
         patches or own_patches(),
@@ -50,6 +63,8 @@ def command(
         patch=name,
         new=new,
         drop_hunks=drop_hunks,
+        include=include,
+        exclude=exclude,
         repository=repository,
         place=folder,
         dry_run=dry_run,
@@ -67,7 +82,8 @@ def _lines(result: Captured) -> Iterator[str]:
         yield f"{variant.patch}: variants/{variant.file} for {', '.join(variant.targets)}{why}"
     match result.verdict:
         case "unchanged":
-            yield f"{result.tree}: exactly {result.target} with the series; nothing to capture"
+            how = "what was compared is" if result.notes else "exactly"
+            yield f"{result.tree}: {how} {result.target} with the series; nothing to capture"
         case "refused":
             yield "nothing was written"
         case "would-capture":

@@ -98,8 +98,10 @@ def test_what_tools_leave_behind_and_folders_that_upstream_has_not_are_not_compa
 
     assert captured.verdict == "unchanged"
     assert captured.notes == (
-        "new, and left out since they are no Python: megatron/core/buffer.py.orig, megatron/core/notes.md",
-        "not upstream's, and not compared: megatron/own/",
+        "outside megatron/, and not compared (without --git REPO): elsewhere.py",
+        "left behind by a tool, and left out: megatron/core/buffer.py.orig",
+        "no Python, which wheels leave out, and not compared (without --git REPO): megatron/core/notes.md",
+        "not upstream's, and not compared (--include GLOB takes them): megatron/own/",
     )
 
 

@@ -7,19 +7,22 @@ from trees.repositories import git, record
 from trees.snapshots import lay
 
 from patchkit.errors import UsageError
-from patchkit.operations.capture_tree import Changed, Compared, compare
+from patchkit.operations.capture_tree import Changed, Choice, Compared, compare, whole_folder
+from patchkit.trees.directory import DirectoryTree
 from patchkit.trees.git import GitTree
 from patchkit.trees.interface import SourceTree
 from patchkit.trees.memory import MemoryTree
 
 UPSTREAM = {"m/a.py": b"a\n", "m/b.py": b"b\n", "m/sub/c.py": b"c\n", "other/d.py": b"d\n"}
+WHEEL = "m-1.dist-info/patchkit.json"
+INCLUDE = "not upstream's, and not compared (--include GLOB takes them)"
 
 
 def compared(files: dict[str, bytes], expected: dict[str, bytes | None] | None = None, *more: SourceTree) -> Compared:
-    return compare(MemoryTree(files, "tree"), [MemoryTree(UPSTREAM), *more], expected or {}, "m")
+    return compare(MemoryTree(files, "tree", WHEEL), [MemoryTree(UPSTREAM), *more], expected or {}, "m")
 
 
-def test_every_file_below_the_package_is_compared_and_none_elsewhere() -> None:
+def test_of_a_wheel_every_file_below_the_package_is_compared_and_none_elsewhere() -> None:
     assert compared({**UPSTREAM, "m/b.py": b"B\n", "other/d.py": b"D\n"}) == Compared(
         (Changed("m/b.py", b"b\n", b"B\n"),), ()
     )
@@ -45,20 +48,49 @@ def test_new_and_missing_python_files_are_changes() -> None:
 def test_folders_of_one_side_alone_are_named_and_left_out() -> None:
     files = {"m/a.py": b"a\n", "m/b.py": b"b\n", "m/own/x.py": b"x\n"}
 
-    assert compared(files) == Compared(
-        (), ("not upstream's, and not compared: m/own/", "not in tree, and not compared: m/sub/")
+    assert compared(files) == Compared((), (f"{INCLUDE}: m/own/", "not in tree, and not compared: m/sub/"))
+
+
+def test_a_new_text_that_is_no_python_is_a_change_like_a_new_python_file() -> None:
+    new = {"m/a.yaml": b"x\n", "m/sub/t.jinja": b"t\n"}
+
+    assert compared({**UPSTREAM, **new}) == Compared(
+        (Changed("m/a.yaml", None, b"x\n"), Changed("m/sub/t.jinja", None, b"t\n")), ()
     )
 
 
-def test_files_of_one_side_alone_that_are_no_python_are_named_and_left_out() -> None:
-    upstream = MemoryTree({**UPSTREAM, "m/lib.so": b"1"})
-    tree = MemoryTree({**UPSTREAM, "m/a.py.rej": b"x"}, "tree")
+def test_what_tools_leave_behind_is_named_and_left_out() -> None:
+    names = ["a.py.orig", "a.py.rej", "a.py.bak", "a.py~", ".a.py.swp", "a.pyc"]
+    told = ", ".join(f"m/{name}" for name in sorted(names)[:5])
+
+    assert compared({**UPSTREAM, **{f"m/{name}": b"x" for name in names}}) == Compared(
+        (), (f"left behind by a tool, and left out: {told} and 1 more",)
+    )
+
+
+def test_a_tree_of_which_only_the_wheel_is_known_is_told_what_that_leaves_open() -> None:
+    tree = MemoryTree({**UPSTREAM, "m/new.md": b"x", "m/new.py": b"x\n", "top.py": b"x"}, "tree")
+
+    assert compare(tree, [MemoryTree(UPSTREAM)], {}, "m") == Compared(
+        (Changed("m/new.py", None, b"x\n"),),
+        (
+            "outside m/, and not compared (without --git REPO): other/, top.py",
+            "no Python, which wheels leave out, and not compared (without --git REPO): m/new.md",
+        ),
+    )
+
+
+def test_an_extension_module_of_upstreams_is_named_whatever_it_was_built_for() -> None:
+    upstream = MemoryTree({**UPSTREAM, "m/lib.cpython-311-x86_64-linux-gnu.so": b"1", "m/sub/own.so": b"1"})
+    tree = MemoryTree(
+        {**UPSTREAM, "m/lib.cpython-312-x86_64-linux-gnu.so": b"2", "m/sub/own.so": b"2", "m/x.so": b"3"}, "tree", WHEEL
+    )
 
     assert compare(tree, [upstream], {}, "m") == Compared(
-        (),
+        (Changed("m/x.so", None, b"3"),),
         (
-            "new, and left out since they are no Python: m/a.py.rej",
-            "not in tree, and not compared: m/lib.so",
+            "not in tree, and not compared: m/lib.cpython-311-x86_64-linux-gnu.so",
+            "compiled, and not compared: m/lib.cpython-312-x86_64-linux-gnu.so, m/sub/own.so",
         ),
     )
 
@@ -91,13 +123,102 @@ def test_a_repository_is_compared_by_blob_ids(tmp_path: Path) -> None:
     )
 
 
+# A whole checkout.
+
+WHOLE = {**UPSTREAM, "top.py": b"t\n", "README.md": b"r\n", "run.sh": b"s\n"}
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> GitTree:
+    """Upstream's repository, with a script that may be executed."""
+    place = tmp_path / "repository"
+    place.mkdir()
+    git(place, "init", "-q", "-b", "main")
+    lay(place, WHOLE)
+    (place / "run.sh").chmod(0o755)
+    record(place, "all")
+    return GitTree(place, "main")
+
+
+def whole(source: GitTree, files: dict[str, bytes], choice: Choice | None = None, *more: SourceTree) -> Compared:
+    return compare(MemoryTree(files, "tree"), [*more, source], {}, "m", choice)
+
+
+def test_in_a_whole_checkout_every_file_counts(source: GitTree) -> None:
+    files = {**WHOLE, "top.py": b"T\n", "other/new.yaml": b"n\n", ".patchkit/manifest.json": b"{}"}
+    del files["README.md"]
+
+    assert whole(source, files) == Compared(
+        (
+            Changed("README.md", b"r\n", None),
+            Changed("other/new.yaml", None, b"n\n"),
+            Changed("top.py", b"t\n", b"T\n"),
+        ),
+        (),
+    )
+
+
+def test_that_the_wheel_lacks_a_file_does_not_make_its_removal_from_a_checkout_unseen(source: GitTree) -> None:
+    files = {path: text for path, text in WHOLE.items() if path != "m/b.py"}
+    wheel = MemoryTree({"m/a.py": b"a\n"})
+
+    assert whole(source, files, None, wheel).files == (Changed("m/b.py", b"b\n", None),)
+
+
+def test_a_copy_of_the_package_alone_is_no_whole_checkout_and_told_so(source: GitTree) -> None:
+    files = {**UPSTREAM, "m/a.py": b"A\n", "mine.py": b"x\n", "top.py": b"other\n"}
+
+    assert whole(source, files) == Compared(
+        (Changed("m/a.py", b"a\n", b"A\n"),),
+        ("outside m/, and not compared (no whole checkout): mine.py, other/, top.py",),
+    )
+
+
+def test_paths_are_included_excluded_and_ignored_by_name(source: GitTree) -> None:
+    new = {"tool/a.py": b"1\n", "tool/b.md": b"2\n", "top.py": b"T\n", "m/lib.so": b"3"}
+    choice = Choice((whole_folder("tool/"),), ("top.py", "**/*.md"), frozenset({"m/lib.so"}))
+
+    assert whole(source, {**WHOLE, **new}, choice) == Compared(
+        (Changed("tool/a.py", None, b"1\n"),),
+        (
+            "left out by --exclude: README.md, tool/b.md, top.py",
+            "ignored by git, and left out: m/lib.so",
+        ),
+    )
+
+
+def test_what_upstream_has_is_compared_though_git_would_ignore_it(source: GitTree) -> None:
+    choice = Choice(ignored=frozenset({"top.py"}))
+
+    assert whole(source, {**WHOLE, "top.py": b"T\n"}, choice).files == (Changed("top.py", b"t\n", b"T\n"),)
+
+
+MODES = "executable or not, which no diff of a series can say, and not captured"
+
+
+def test_a_mode_is_told_and_not_captured(source: GitTree, tmp_path: Path) -> None:
+    place = lay(tmp_path / "tree", {**WHOLE, "new.sh": b"n\n", "old.sh": b"n\n"})
+    (place / "m" / "a.py").chmod(0o755)
+    (place / "new.sh").chmod(0o755)
+
+    assert compare(DirectoryTree(place), [source], {}, "m") == Compared(
+        (Changed("new.sh", None, b"n\n"), Changed("old.sh", None, b"n\n")), (f"{MODES}: m/a.py, new.sh, run.sh",)
+    )
+
+
+def test_where_every_file_is_executable_that_says_nothing(source: GitTree, tmp_path: Path) -> None:
+    place = lay(tmp_path / "tree", WHOLE, mode=0o755)
+
+    assert compare(DirectoryTree(place), [source], {}, "m") == Compared((), ())
+
+
 @pytest.mark.parametrize("count", [5, 7])
 def test_long_lists_are_cut(count: int) -> None:
-    files = {**UPSTREAM, **{f"m/{number}.txt": b"" for number in range(count)}}
+    files = {**UPSTREAM, **{f"m/{number}.rej": b"" for number in range(count)}}
     more = " and 2 more" if count == 7 else ""
 
     assert compared(files).notes == (
-        f"new, and left out since they are no Python: m/0.txt, m/1.txt, m/2.txt, m/3.txt, m/4.txt{more}",
+        f"left behind by a tool, and left out: m/0.rej, m/1.rej, m/2.rej, m/3.rej, m/4.rej{more}",
     )
 
 
@@ -109,3 +230,13 @@ def test_a_file_with_a_marked_conflict_is_refused_unless_upstream_has_such_lines
     assert compared({**UPSTREAM, "m/a.py": b"a\n=======\n"}, {"m/a.py": b"=======\n"}).files == (
         Changed("m/a.py", b"=======\n", b"a\n=======\n"),
     )
+
+
+def test_a_title_that_is_underlined_is_no_conflict_outside_python() -> None:
+    title, marked = b"A title\n=======\n", b"<<<<<<< one\n=======\n>>>>>>> two\n"
+
+    assert compared({**UPSTREAM, "m/a.md": title}).files == (Changed("m/a.md", None, title),)
+    with pytest.raises(UsageError, match=r"^m/a\.md:1: a conflict is marked here$"):
+        compared({**UPSTREAM, "m/a.md": marked})
+    with pytest.raises(UsageError, match=r"^m/new\.py:2: a conflict is marked here$"):
+        compared({**UPSTREAM, "m/new.py": title})
