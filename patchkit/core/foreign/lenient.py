@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from patchkit.core.blobs import blob_id
 from patchkit.core.foreign.diffs import ForeignFile, ForeignHunk, ForeignPatch, Message, Repair
 from patchkit.core.foreign.headers import FileHeader, is_git_header, read_git_header, read_plain_header
 from patchkit.core.foreign.mail import mbox_commit, read_head
@@ -17,6 +18,7 @@ from patchkit.errors import PatchFormatError
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(?: ?(.*))?")
 _MARKER = b"\\ No newline at end of file"
+_EMPTY = blob_id(b"")
 _KINDS = {b" ": LineKind.CONTEXT, b"-": LineKind.REMOVED, b"+": LineKind.ADDED}
 
 
@@ -24,7 +26,7 @@ def read_foreign(text: bytes, name: str) -> ForeignPatch:
     """Read a bare diff, a mail, or an mbox of mails; ``name`` is what repairs and errors call it.
 
     Raises PatchFormatError, with the 1-based line, for what cannot be repaired: no hunk at all, binary files, combined
-    diffs, a hunk without a file, a body line that is none.
+    diffs, a hunk without a file, a body line that is none, a text that ends before a hunk or a file does.
     """
     if not text.strip():
         raise PatchFormatError(name, None, "is empty", hint="nothing to import; was the diff made in a clean tree?")
@@ -122,6 +124,8 @@ class _Reader:
         hunks: list[ForeignHunk] = []
         while self._line(self.at).startswith(b"@@"):
             hunks.append(self._hunk(shown, len(hunks) + 1))
+        if not hunks:
+            self._refuse_lost_hunks(header, start)
         return ForeignFile(
             line=start + 1,
             old_path=header.old_path,
@@ -159,10 +163,47 @@ class _Reader:
         for at in blanks:
             self._repair("stripped-blank", at + 1, "a blank context line had lost its leading space", path, number)
         self.at = end
+        hunk = ForeignHunk(
+            start + 1,
+            (match[5] or b"").decode("utf-8", "replace").strip(),
+            old_start,
+            old_count,
+            new_start,
+            new_count,
+            lines,
+            spare,
+        )
+        self._refuse_cut_short(hunk, path, number)
         if not any(line.kind is not LineKind.CONTEXT for line in lines):
             raise self._error_at(start, f"{path}, hunk {number}: nothing is added or removed")
-        section = (match[5] or b"").decode("utf-8", "replace").strip()
-        return ForeignHunk(start + 1, section, old_start, old_count, new_start, new_count, lines, spare)
+        return hunk
+
+    def _refuse_lost_hunks(self, header: FileHeader, start: int) -> None:
+        """Raise PatchFormatError for a file without a hunk whose header promises one, or ends with the text."""
+        hint = "the patch was cut short, or made with options that hide changes; make it again"
+        ids = {name for name in (header.old_id, header.new_id) if name is not None}
+        if any(name.strip("0") and not _EMPTY.startswith(name) for name in ids):
+            message = f"{_shown(header)}: its index line says that the text changes, and no hunk follows"
+            raise PatchFormatError(self.name, start + 1, message, hint=hint)
+        if self.at >= len(self.lines) and not (ids or header.modes or header.renamed or header.copied):
+            message = f"{_shown(header)}: the text ends behind the header of this file"
+            raise PatchFormatError(self.name, start + 1, message, hint=hint)
+
+    def _refuse_cut_short(self, hunk: ForeignHunk, path: str, number: int) -> None:
+        """Raise PatchFormatError when the text ends in the middle of a hunk.
+
+        Counts that somebody forgot to correct look the same there; elsewhere what follows shows that the body is whole.
+        """
+        old, new = hunk.found
+        if self.at < len(self.lines) or hunk.counts_agree or old > hunk.old_count or new > hunk.new_count:
+            return
+        promised = f"its header promises {hunk.old_count} old and {hunk.new_count} new lines"
+        message = (
+            f"{path}, hunk {number}: cut short: {promised}, and the text ends at line {self.at} with {old} and {new}"
+        )
+        counts = f"-{hunk.old_start},{old} +{hunk.new_start},{new}"
+        hint = f"get the whole patch; if its last hunk was edited by hand, correct the header: @@ {counts} @@"
+        raise PatchFormatError(self.name, hunk.line, message, hint=hint)
 
     def _refuse_combined(self, header: bytes) -> None:
         if header.startswith(b"@@@"):

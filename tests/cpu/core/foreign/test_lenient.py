@@ -75,7 +75,7 @@ def test_a_translated_marker_is_taken_for_what_it_is() -> None:
 
 
 def test_counts_that_disagree_are_kept_beside_what_the_body_has() -> None:
-    text = DIFF.replace(b"-1,4 +1,5", b"-1,4 +1,20")
+    text = DIFF.replace(b"-1,4 +1,5", b"-1,4 +1,20") + b"-- \n2.39.5\n"
     (hunk,) = files(read_foreign(text, "p"))[0].hunks
 
     assert ((hunk.old_count, hunk.new_count), hunk.found, hunk.counts_agree) == ((4, 20), (4, 5), False)
@@ -196,6 +196,81 @@ def test_what_cannot_be_repaired_is_refused(text: bytes, line: int | None, messa
 
     where = "p" if line is None else f"p:{line}"
     assert (caught.value.message, caught.value.line) == (f"{where}: {message}", line)
+
+
+FILE = b"diff --git a/y b/y\n"
+
+
+@pytest.mark.parametrize(
+    ("counts", "rest", "message"),
+    [
+        # A line fewer, and several.
+        ((4, 6), b"", "its header promises 4 old and 6 new lines, and the text ends at line 9 with 4 and 5"),
+        ((5, 6), b"", "its header promises 5 old and 6 new lines, and the text ends at line 9 with 4 and 5"),
+        ((9, 9), b"\n\n", "its header promises 9 old and 9 new lines, and the text ends at line 11 with 6 and 7"),
+        # Without the last newline, as a copy in the middle of a line is.
+        ((5, 7), b" thr", "its header promises 5 old and 7 new lines, and the text ends at line 10 with 5 and 6"),
+    ],
+)
+def test_a_text_that_ends_in_the_middle_of_a_hunk_is_refused(
+    counts: tuple[int, int], rest: bytes, message: str
+) -> None:
+    with pytest.raises(PatchFormatError) as caught:
+        read_foreign(DIFF.replace(b"-1,4 +1,5", b"-1,%d +1,%d" % counts) + rest, "p")
+
+    assert caught.value.message == f"p:3: m/a.py, hunk 1: cut short: {message}"
+
+
+def test_what_to_write_is_told_where_the_last_hunk_may_have_been_edited() -> None:
+    with pytest.raises(PatchFormatError) as caught:
+        read_foreign(DIFF.replace(b"-1,4 +1,5", b"-1,4 +1,9"), "p")
+
+    assert caught.value.hint == (
+        "get the whole patch; if its last hunk was edited by hand, correct the header: @@ -1,4 +1,5 @@"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # More lines than promised were not cut off, and what follows a body shows that it is whole.
+        DIFF.replace(b"-1,4 +1,5", b"-1,3 +1,9"),
+        DIFF.replace(b"-1,4 +1,5", b"-1,4 +1,9") + b"-- \n2.39.5\n",
+        DIFF.replace(b"-1,4 +1,5", b"-1,4 +1,9") + b"Thanks!\n",
+        DIFF.replace(b"-1,4 +1,5", b"-1,4 +1,9") + DIFF.replace(b"m/a", b"m/b"),
+        DIFF.replace(b"-1,4 +1,5", b"-1,4 +1,9") + b"@@ -9 +10 @@\n-a\n+b\n",
+    ],
+)
+def test_counts_that_were_edited_by_hand_are_left_to_the_base(text: bytes) -> None:
+    assert not files(read_foreign(text, "p"))[0].hunks[0].counts_agree
+
+
+LOST = "its index line says that the text changes, and no hunk follows"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (DIFF + FILE + b"index 1234567..89abcde 100644\n", f"p:10: y: {LOST}"),
+        (DIFF + FILE + b"index 1234567..89abcde 100644\n--- a/y\n", f"p:10: y: {LOST}"),
+        (FILE + b"new file mode 100644\nindex 0000000..89abcde\n--- /dev/null\n+++ b/y\n" + DIFF, f"p:1: y: {LOST}"),
+        (FILE + b"deleted file mode 100644\nindex 89abcde..0000000\n", f"p:1: y: {LOST}"),
+        (DIFF + FILE, "p:10: y: the text ends behind the header of this file"),
+    ],
+)
+def test_a_file_whose_hunks_are_not_there_is_refused(text: bytes, message: str) -> None:
+    with pytest.raises(PatchFormatError) as caught:
+        read_foreign(text, "p")
+
+    assert caught.value.message == message
+
+
+def test_a_header_alone_in_the_middle_says_nothing_and_is_no_loss() -> None:
+    # git diff-files prints one for a file of which only the time has changed.
+    assert [len(file.hunks) for file in files(read_foreign(FILE + b"diff --git a/m/a.py b/m/a.py\n" + DIFF, "p"))] == [
+        0,
+        1,
+    ]
 
 
 # The law: what our own printer writes is read as it is, and nothing is repaired.

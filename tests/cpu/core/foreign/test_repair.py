@@ -13,6 +13,8 @@ from patchkit.core.unified import print_patch
 from ..texts import edited
 
 BASE = b"".join(f"line {number}\n".encode() for number in range(1, 21))
+SIGNATURE = "-- \n2.39.5\n"
+"""Shows that the text was not cut off in the hunk above."""
 BODY = " line 4\n-line 5\n+five\n line 6\n"
 
 
@@ -51,7 +53,7 @@ def test_a_hunk_that_fits_where_its_header_says_is_not_repaired() -> None:
 
 
 def test_counts_are_made_anew_when_the_old_side_stands_in_the_base() -> None:
-    text = diff(ranges="-4,3 +4,8")
+    text = diff(ranges="-4,3 +4,8") + SIGNATURE
 
     assert repaired(text) == [
         (
@@ -118,7 +120,7 @@ def test_a_hunk_that_stands_nowhere_names_the_line_at_which_it_parts_from_the_ba
 
 
 def test_counts_that_disagree_are_named_when_the_base_does_not_decide_either() -> None:
-    unfit = fit(diff(" line 4\n-line five\n+five\n line 6\n", "-4,3 +4,9"))
+    unfit = fit(diff(" line 4\n-line five\n+five\n line 6\n", "-4,3 +4,9") + SIGNATURE)
     assert isinstance(unfit, Unfit)
 
     assert unfit.message.startswith(
