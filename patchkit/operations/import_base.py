@@ -11,8 +11,9 @@ from pathlib import Path
 from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.foreign.diffs import ForeignPatch
 from patchkit.core.foreign.fitting import pre_images
-from patchkit.core.upstream import PinnedCommit, Release, Target, VersionsDocument, find_target, targets
+from patchkit.core.upstream import PinnedCommit, Release, Target, find_target
 from patchkit.errors import RevisionNotFoundError, UsageError
+from patchkit.operations.known import Known, ships
 from patchkit.operations.sources import cached_release, fetch_release
 from patchkit.progress import Reporter
 from patchkit.trees.bases import Bases, find_bases, matching
@@ -20,21 +21,6 @@ from patchkit.trees.git import GitTree
 from patchkit.trees.interface import SourceTree
 
 _NUMBERS = re.compile(rb"^(MAJOR|MINOR|PATCH) = (\d+)", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """The targets that there are: those of the series, then those that patchkit ships."""
-
-    own: VersionsDocument | None
-    built_in: VersionsDocument
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        """Every target once, the series' own first."""
-        mine = targets(self.own.megatron) if self.own else ()
-        names = {target.name for target in mine}
-        return (*mine, *(target for target in targets(self.built_in.megatron) if target.name not in names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,15 +210,10 @@ def _entry(
     The series is built from the wheel of a release, which up to 0.16 has no megatron/training.
     """
     if target.release is not None:
-        folders = tuple(name.replace(".", "/") + "/" for name in target.release.ships)
         touched = _wanted(patches, tree, every=True)
-        return target.release if all(path.startswith(folders) for path in touched) else None
-    for document in (known.own, known.built_in):
-        for commit in document.megatron.commits if document else ():
-            if commit.name == target.name:
-                return commit
+        return target.release if all(ships(target.release, path) for path in touched) else None
     # A branch stands still here: the patch is for this commit of it.
-    return None
+    return known.entry(target)
 
 
 def pinned_commit(tree: GitTree, note: str = "", name: str | None = None) -> PinnedCommit:

@@ -12,21 +12,21 @@ from patchkit.core.foreign.fitting import FittedPatch, Misfits, fit_patches, pre
 from patchkit.core.foreign.identifiers import slug
 from patchkit.core.foreign.lenient import read_foreign
 from patchkit.core.report import Problem
-from patchkit.core.upstream import Target, VersionsDocument
+from patchkit.core.upstream import Target
 from patchkit.errors import PatchFormatError, StoreError, TreeError, UsageError
-from patchkit.operations.import_base import Base, Known, choose_base, newest_first
+from patchkit.operations.import_base import Base, choose_base, newest_first
 from patchkit.operations.import_report import Imported, ProposedPatch, base_report, shown
 from patchkit.operations.import_units import NoPlace, Unit, message_units, one_unit, split_units, unit_result
 from patchkit.operations.import_write import write_sources
+from patchkit.operations.known import Known, load_known
 from patchkit.operations.layers import layers, result
 from patchkit.operations.regenerate import Regenerated, regenerate
 from patchkit.operations.staging import Stage, staged, with_parents
 from patchkit.progress import Reporter, silent
-from patchkit.store.location import VERSIONS, default_patches, versions_file
+from patchkit.store.location import VERSIONS, versions_file
 from patchkit.store.lock import read_lock
 from patchkit.store.new_patch import refuse_bad_name
 from patchkit.store.series import Series, load_series
-from patchkit.store.versions import load_versions
 
 MAX_SIZE = 64 * 1024 * 1024
 """Bytes; a patch that is larger was not made by people, and reading it takes minutes."""
@@ -58,7 +58,7 @@ def import_patches(
         raise UsageError("--name and --split exclude each other")
     folder = with_parents(folder)
     patches = [read_foreign(_read(path), str(path)) for path in paths]
-    known = Known(load_versions(versions_file(folder)) if _has_versions(folder) else None, _built_in())
+    known = load_known(folder)
     series = load_series(folder) if (folder / "series.yaml").is_file() else None
     if series is not None and known.own is None:
         # What the series is for would change with the first target that is written beside it.
@@ -141,14 +141,6 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise TreeError(f"cannot read {path}: {error.strerror or error}") from error
-
-
-def _has_versions(folder: Path) -> bool:
-    return versions_file(folder) in (folder / VERSIONS, folder.parent.parent / VERSIONS)
-
-
-def _built_in() -> VersionsDocument:
-    return load_versions(versions_file(default_patches()))
 
 
 def _units(

@@ -14,8 +14,9 @@ from patchkit.core.foreign.split import added_names
 from patchkit.core.scopes import MODULE
 from patchkit.core.series import SCHEMA, HunkSpec, PatchDocument, SeriesEntry, VariantSpec
 from patchkit.core.upstream import PinnedCommit, Target, targets
-from patchkit.operations.import_base import Base, Known
+from patchkit.operations.import_base import Base
 from patchkit.operations.import_units import Unit
+from patchkit.operations.known import Known
 from patchkit.operations.layers import Layer
 from patchkit.store.location import VERSIONS, versions_file
 from patchkit.store.new_patch import (

@@ -12,22 +12,21 @@ from pathlib import Path
 
 from patchkit import __version__
 from patchkit.core.rebasing.rebased import Rebased
-from patchkit.core.upstream import VersionsDocument
 from patchkit.errors import PatchkitError, StoreError, UsageError
 from patchkit.operations.coverage import refuse_bad_ranges
+from patchkit.operations.known import Known, load_known
 from patchkit.operations.rebase_run import Run, Surroundings
 from patchkit.operations.rebase_session import Request, Session
 from patchkit.operations.rebase_signed import Signed
-from patchkit.operations.rebase_targets import Upstream
+from patchkit.operations.rebase_targets import Beyond, Upstream
 from patchkit.store.edit_dir import EditDir, already_open, find_open
 from patchkit.store.edit_room import OPEN, PENDING, ROOM, clear_room, sweep_room
 from patchkit.store.files import refuse_links
-from patchkit.store.location import versions_file
+from patchkit.store.location import VERSIONS, versions_file
 from patchkit.store.lock import read_lock
 from patchkit.store.memory import load_resolutions
 from patchkit.store.pending import drop, finish, is_pending
 from patchkit.store.series import Series, load_series
-from patchkit.store.versions import load_versions
 
 
 def rebase(folder: Path, request: Request, around: Surroundings) -> Rebased:
@@ -44,10 +43,12 @@ def rebase(folder: Path, request: Request, around: Surroundings) -> Rebased:
     if unfinished is not None:
         raise already_open(unfinished)
     refuse_links(folder)
-    series, versions = _sources(folder)
-    upstream = Upstream(versions, request.repository, cache=around.cache, reporter=around.reporter)
-    session = Session(series, upstream, request, load_resolutions(folder), read_lock(folder))
-    return Run(folder, session, versions, around).go(())
+    series, known = _sources(folder)
+    session = Session(
+        series, _upstream(series, known, request, around), request, load_resolutions(folder), read_lock(folder)
+    )
+    _refuse_foreign_list(folder, known, session)
+    return Run(folder, session, known.listed, around).go(())
 
 
 def resume(
@@ -72,7 +73,7 @@ def resume(
     edit_dir.refuse_links()
     refuse_links(folder)
     state = edit_dir.state()
-    series, versions = _sources(folder)
+    series, listed = _sources(folder)
     if series.digest != state.series:
         raise UsageError(
             "the series has changed since this rebase began",
@@ -86,7 +87,7 @@ def resume(
         accept=state.accept or accept,
         accept_resolutions=state.accept_resolutions or accept_resolutions,
     )
-    upstream = Upstream(versions, request.repository, cache=around.cache, reporter=around.reporter)
+    upstream = _upstream(series, listed, request, around)
     known = {**load_resolutions(folder), **edit_dir.resolutions()}
     session = Session(series, upstream, request, known, read_lock(folder))
     if session.target.commit != state.commit:
@@ -94,7 +95,7 @@ def resume(
             f"{state.target} is another commit now: {session.target.commit}, it was {state.commit}",
             hint="begin anew with `patchkit rebase --abort`, or name the commit itself with --onto",
         )
-    run = Run(folder, session, versions, around, edit_dir)
+    run = Run(folder, session, listed.listed, around, edit_dir)
     return run.resume(state, signed, skip=skip)
 
 
@@ -163,10 +164,32 @@ def _finished(folder: Path) -> Rebased:
     )
 
 
-def _sources(folder: Path) -> tuple[Series, VersionsDocument]:
+def _sources(folder: Path) -> tuple[Series, Known]:
     series = load_series(folder)
     refuse_bad_ranges(series)
-    return series, load_versions(versions_file(folder))
+    return series, load_known(folder)
+
+
+def _upstream(series: Series, known: Known, request: Request, around: Surroundings) -> Upstream:
+    touched = sorted({hunk.file for patch in series.patches for hunk in patch.document.hunks})
+    return Upstream(
+        known.listed,
+        request.repository,
+        beyond=Beyond(known, tuple(touched)),
+        cache=around.cache,
+        reporter=around.reporter,
+    )
+
+
+def _refuse_foreign_list(folder: Path, known: Known, session: Session) -> None:
+    """Raise StoreError when a new target would have to be written into the list that patchkit ships."""
+    if known.own is None and session.upstream.added is not None:
+        raise StoreError(
+            str(folder),
+            None,
+            f"there is no {VERSIONS} of its own to write {session.target.title} into",
+            hint=f"copy {versions_file(folder)} into {folder}",
+        )
 
 
 def _unfinished(folder: Path) -> EditDir:

@@ -12,7 +12,7 @@ from patchkit import __version__
 from patchkit.core.rebasing.memory import Resolution
 from patchkit.core.rebasing.rebased import Rebased
 from patchkit.core.report import Problem
-from patchkit.core.upstream import VersionsDocument
+from patchkit.core.upstream import PinnedCommit, VersionsDocument
 from patchkit.operations.coverage import left_out_before
 from patchkit.operations.rebase_hand import ByHand, read_by_hand
 from patchkit.operations.rebase_history import with_history
@@ -169,13 +169,14 @@ class Run:
         if self._around.dry_run:
             return self._answer(stop.report.state, ok=False)
         session, request = self._session, self._session.request
+        added = session.upstream.added
         edit_dir = self._edit_dir or claim(self._folder, self._around.edit_dir, session.target.name)
         state = State(
             series=session.series.digest,
             target=request.onto,
             name=session.target.name,
             commit=session.target.commit,
-            added=session.upstream.added,
+            added=added if isinstance(added, PinnedCommit) else None,
             base=request.base,
             repository=str(request.repository.resolve()) if request.repository else None,
             patches=request.patches,

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from patchkit.core.placement import FileRefused, place_file
-from patchkit.core.upstream import PinnedCommit, Target, VersionsDocument, find_target, targets
+from patchkit.core.upstream import PinnedCommit, Release, Target, VersionsDocument, find_target, targets
 from patchkit.errors import RevisionNotFoundError, StoreError, TreeError, UsageError
 from patchkit.operations.coverage import variants_for
 from patchkit.operations.import_base import pinned_commit
+from patchkit.operations.known import Known, ships
 from patchkit.operations.layers import Layer, layers
 from patchkit.operations.regenerate import source_opener
 from patchkit.progress import Reporter, silent
@@ -26,6 +27,14 @@ if TYPE_CHECKING:
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 
+class Beyond(NamedTuple):
+    """What may be rebased to although the series does not list it."""
+
+    known: Known
+    paths: tuple[str, ...]
+    """What the series touches."""
+
+
 class Upstream:
     """The texts of every target, each read once."""
 
@@ -34,6 +43,7 @@ class Upstream:
         versions: VersionsDocument,
         repository: Path | None,
         *,
+        beyond: Beyond | None = None,
         cache: Path | None = None,
         offline: bool = False,
         reporter: Reporter = silent,
@@ -43,29 +53,36 @@ class Upstream:
         self._open = source_opener(versions, repository, cache=cache, offline=offline, reporter=reporter)
         self._trees: dict[str, SourceTree | None] = {}
         self._layers: dict[tuple[str, str | None, str], Layer | None] = {}
-        self.added: PinnedCommit | None = None
+        self._beyond = beyond
+        self.added: Release | PinnedCommit | None = None
         """What upstream_versions.yaml does not have yet."""
 
     def target(self, asked: str) -> tuple[Target, SourceTree]:
-        """Return the target called ``asked`` and its tree. With a git repository any revision is a target.
+        """Return the target called ``asked`` and its tree.
 
+        That is one that the series lists, else one that patchkit does, else with a git repository any revision.
         One that is known by no name is called by its tag, if ``asked`` is one, else by its commit.
-
         Raises UsageError for a name that nobody knows, and when the tree is out of reach.
         """
         try:
             target = find_target(self._targets, asked)
         except UsageError as error:
+            found = self._unlisted(asked)
+            if found is not None:
+                return found
             if self._repository is None:
                 hint = f"{error.hint}; for another revision give a clone with --git REPO"
                 raise UsageError(error.message, hint=hint) from error
             return self._revision(asked)
+        return target, self._reachable(target)
+
+    def _reachable(self, target: Target) -> SourceTree:
         tree = self.tree(target)
         if tree is None:
             raise UsageError(
                 f"the text of {target.title} is out of reach", hint="give a clone of Megatron-LM with --git REPO"
             )
-        return target, tree
+        return tree
 
     def tree(self, target: Target) -> SourceTree | None:
         """Return the tree of a known target; None when it is out of reach."""
@@ -74,7 +91,27 @@ class Upstream:
             self._trees[key] = self._open(target)
         return self._trees[key]
 
-    def _revision(self, revision: str) -> tuple[Target, SourceTree]:
+    def _unlisted(self, asked: str) -> tuple[Target, SourceTree] | None:
+        """Return a target that only patchkit lists, or None. Raises UsageError when its text is out of reach."""
+        target = self._beyond.known.find_unlisted(asked) if self._beyond else None
+        if self._beyond is None or target is None:
+            return None
+        release = target.release
+        unshipped = [path for path in self._beyond.paths if release is not None and not ships(release, path)]
+        if release is not None and unshipped:
+            spelling = target.tag or target.commit
+            if self._repository is None or spelling is None:
+                raise UsageError(
+                    f"the wheel of {target.title} has no {unshipped[0]}: it ships {' and '.join(release.ships)}",
+                    hint="give a clone of Megatron-LM with --git REPO: the release is taken as the commit of its tag",
+                )
+            return self._revision(spelling, f"{spelling} as it is in git: its wheel has not all of the files")
+        entry = self._beyond.known.entry(target)
+        tree = self._reachable(target)
+        self.added = None if entry is None else replace(entry, blobs={})
+        return replace(target, blobs={}), tree
+
+    def _revision(self, revision: str, note: str = "") -> tuple[Target, SourceTree]:
         from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
 
         assert self._repository is not None  # noqa: S101 - the caller has looked
@@ -82,7 +119,7 @@ class Upstream:
         for target in self._targets:
             if target.release is None and target.commit == tree.commit:
                 return target, tree
-        self.added = pinned_commit(tree, name=_tag(tree))
+        self.added = pinned_commit(tree, note, name=_tag(tree))
         target = Target(self.added.name, self.added.as_of, None, tree.commit, {}, None)
         self._trees[tree.commit] = tree
         return target, tree

@@ -26,7 +26,7 @@ _PATCH_COMMENT = (
     "Made by `patchkit import`. Texts that begin with PROPOSED or TODO wait for a person; `patchkit lint` names them."
 )
 _SERIES_COMMENT = "Order, groups and dependencies of the patches in this folder."
-_VERSIONS_COMMENT = "What the series in this folder was made for. Add releases as they are carried."
+_VERSIONS_COMMENT = "What the series in this folder is made for; `patchkit rebase` adds what it is carried to."
 
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
@@ -111,7 +111,7 @@ def versions_text(distribution: str, repository: str, added: Release | PinnedCom
 
 
 def extended_versions(text: bytes, file: str, added: Release | PinnedCommit) -> bytes:
-    """Return upstream_versions.yaml with one target more; comments are kept."""
+    """Return upstream_versions.yaml with one target more, releases in the order of versions; comments are kept."""
     from patchkit.store.yaml_text import rewrite_yaml  # noqa: PLC0415 - only writing needs it
 
     def change(document: Any) -> None:
@@ -119,7 +119,15 @@ def extended_versions(text: bytes, file: str, added: Release | PinnedCommit) -> 
         section = "releases" if isinstance(added, Release) else "commits"
         if not megatron.get(section):
             megatron[section] = []
-        megatron[section].append(_bare_target(added))
+        entries = megatron[section]
+        place = len(entries)
+        if isinstance(added, Release):
+            from packaging.version import Version  # noqa: PLC0415 - only writing needs it
+
+            # The order tells which release is the latest.
+            version = Version(added.version)
+            place = next((at for at, one in enumerate(entries) if Version(str(one["version"])) > version), place)
+        entries.insert(place, _bare_target(added))
 
     return rewrite_yaml(text, file, change)
 

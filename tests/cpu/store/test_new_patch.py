@@ -19,7 +19,7 @@ from patchkit.store.new_patch import (
     variant_text,
     versions_text,
 )
-from patchkit.store.yaml_text import rewrite_yaml
+from patchkit.store.yaml_text import parse_yaml, rewrite_yaml
 
 DOCUMENT = PatchDocument(
     schema=SCHEMA,
@@ -124,6 +124,20 @@ def test_series_and_versions_keep_their_comments() -> None:
 
     assert extended.startswith(versions)
     assert b"  commits:\n    - name: 0123abcd\n" in extended
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"), [("0.9.1", [0, 1, 2]), ("0.10.0rc1", [1, 0, 2]), ("0.10.1", [1, 2, 0])]
+)
+def test_a_release_joins_the_others_in_the_order_of_versions(version: str, expected: list[int]) -> None:
+    versions = b"megatron:\n  releases:\n    - version: 0.9.2  # old\n    - version: 0.10.0\n  branches: []\n"
+    release = Release(
+        version=version, tag=None, commit=None, date="2026-01-02", python="", ships=("m",), blobs={}, files={}
+    )
+    names = [version, "0.9.2", "0.10.0"]
+    extended = parse_yaml(extended_versions(versions, "x", release), "x")
+
+    assert [entry["version"] for entry in extended["megatron"]["releases"]] == [names[at] for at in expected]
 
 
 def test_hunks_are_added_dropped_and_limited_and_nothing_else_changes() -> None:

@@ -1,0 +1,81 @@
+"""The targets that a series can go to: those of its own list, and the releases and commits that patchkit ships."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from patchkit.core.upstream import PinnedCommit, Release, Target, VersionsDocument, find_target, targets
+from patchkit.errors import UsageError
+from patchkit.store.location import VERSIONS, default_patches, versions_file
+from patchkit.store.versions import load_versions
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Two lists.
+
+    What a series lists it is made for: each of these targets has a variant, or a reason why not. What only patchkit
+    lists is known, and joins the list of a series with the first rebase to it.
+    """
+
+    own: VersionsDocument | None
+    """The list of the series; None when it has none, and the shipped one is its list."""
+    built_in: VersionsDocument
+    """The list that patchkit ships."""
+
+    @property
+    def listed(self) -> VersionsDocument:
+        """What the series is made for."""
+        return self.own or self.built_in
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """Every target once, the series' own first."""
+        mine = targets(self.own.megatron) if self.own else ()
+        names = {target.name for target in mine}
+        return (*mine, *(target for target in targets(self.built_in.megatron) if target.name not in names))
+
+    @property
+    def unlisted(self) -> tuple[Target, ...]:
+        """Releases and commits of the same distribution that the series does not list; branches move, and are not."""
+        if self.own is None or self.own.megatron.distribution != self.built_in.megatron.distribution:
+            return ()
+        names = {target.name for target in targets(self.own.megatron)}
+        megatron = replace(self.built_in.megatron, branches=())
+        return tuple(target for target in targets(megatron) if target.name not in names)
+
+    def find_unlisted(self, asked: str) -> Target | None:
+        """Return the target called ``asked`` that the series does not list, or None when patchkit does not know it."""
+        try:
+            return find_target(self.unlisted, asked)
+        except UsageError:
+            return None
+
+    def entry(self, target: Target) -> Release | PinnedCommit | None:
+        """Return what a list says of a release or commit; None for a branch."""
+        if target.release is not None:
+            return target.release
+        for document in (self.own, self.built_in):
+            for commit in document.megatron.commits if document else ():
+                if commit.name == target.name:
+                    return commit
+        return None
+
+
+def load_known(folder: Path) -> Known:
+    """Load both lists for the series in ``folder``. Raises StoreError."""
+    own = load_versions(versions_file(folder)) if has_own_versions(folder) else None
+    return Known(own, load_versions(versions_file(default_patches())))
+
+
+def has_own_versions(folder: Path) -> bool:
+    """Tell whether a series has a list of its own, in its folder or two levels up."""
+    return versions_file(folder) in (folder / VERSIONS, folder.parent.parent / VERSIONS)
+
+
+def ships(release: Release, path: str) -> bool:
+    """Tell whether the wheel of a release has the folder of ``path``."""
+    return path.startswith(tuple(name.replace(".", "/") + "/" for name in release.ships))
