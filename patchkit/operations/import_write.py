@@ -68,8 +68,7 @@ def write_sources(
         (place / "variants" / variant).write_bytes(variant_text(unit.files))
     file = folder / "series.yaml"
     if series is None:
-        package = min(fitted.base).split("/", 1)[0] if fitted.base else "megatron"
-        file.write_bytes(series_text(package, known.built_in.megatron.distribution, groups, entries))
+        file.write_bytes(series_text(_package(known), known.built_in.megatron.distribution, groups, entries))
     else:
         file.write_bytes(extended_series(file.read_bytes(), str(file), groups, entries))
     if all(target.name != base.target.name for target in mine):
@@ -84,6 +83,12 @@ def write_sources(
         if isinstance(entry, PinnedCommit):
             notes.append(f"{entry.name} is new in {VERSIONS} (as of {entry.as_of})")
     return notes
+
+
+def _package(known: Known) -> str:
+    """Return the top folder that releases ship: a patch may touch files beside it, or none in it."""
+    releases = known.built_in.megatron.releases
+    return releases[-1].ships[0].split(".")[0] if releases else "megatron"
 
 
 def _touching(below: Sequence[Layer], unit: Unit) -> tuple[str, ...]:

@@ -111,6 +111,15 @@ def test_the_series_can_be_applied_and_lint_names_only_what_a_person_must_write(
     assert {path: blob_id(contents(tmp_path / "out")[path]) for path in EXPECTED} == EXPECTED
 
 
+def test_the_package_of_a_new_series_is_what_releases_ship_whatever_the_patch_touches(
+    tmp_path: Path, repository: Path
+) -> None:
+    top = "--- /dev/null\n+++ b/a_tool.py\n@@ -0,0 +1 @@\n+TOOL = 1\n"
+    assert take(write(tmp_path / "top.patch", top), tmp_path / "series", repository=repository, revision="main").ok
+
+    assert load_series(tmp_path / "series").document.package == "megatron"
+
+
 def test_a_split_has_every_hunk_once_and_the_same_sum(tmp_path: Path, diff: Path, repository: Path) -> None:
     imported = take(diff, tmp_path / "series", repository=repository, split=True)
     series = load_series(tmp_path / "series")
