@@ -102,10 +102,7 @@ def _inferred(patches: Sequence[ForeignPatch], known: Known, repository: Path, r
     head = GitTree(repository, _any_revision(repository))
     wanted = _wanted(patches, head)
     if not wanted:
-        raise UsageError(
-            "the patch has no index lines, so that its base cannot be found out",
-            hint="name it with --megatron RELEASE or --base REVISION",
-        )
+        raise _no_index_lines()
     reporter.step("looking for the base in the history")
     bases = find_bases(head, wanted)
     if not bases.intervals:
@@ -117,6 +114,13 @@ def _inferred(patches: Sequence[ForeignPatch], known: Known, repository: Path, r
     newest = bases.intervals[0]
     tags = [tag for tag in newest.tags if tag.startswith("core_v")] or list(newest.tags)
     return _from_git(patches, known, head.at(tags[0] if tags else newest.newest), _told(bases, *tags[:1]))
+
+
+def _no_index_lines() -> UsageError:
+    return UsageError(
+        "the patch has no index lines, so that its base cannot be found out",
+        hint="name it with --megatron RELEASE, or with --git REPO and --base REVISION",
+    )
 
 
 def newest_first(known: Known) -> list[Target]:
@@ -166,6 +170,8 @@ def _from_cache(patches: Sequence[ForeignPatch], known: Known, cache: Path | Non
     """Look for the base among the releases in the cache; without git there is nothing else to compare with."""
     from patchkit.trees.archive import WheelTree  # noqa: PLC0415 - zipfile only where a wheel is read
 
+    if all(file.old_id is None for patch in patches for message in patch.messages for file in message.files):
+        raise _no_index_lines()
     best: tuple[int, int, Target | None] = (0, 0, None)
     for target in reversed(known.targets):
         wheel = cached_release(target, cache=cache) if target.release else None

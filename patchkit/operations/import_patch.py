@@ -10,11 +10,11 @@ from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.foreign.diffs import ForeignPatch, Repair
 from patchkit.core.foreign.fitting import FittedPatch, Misfits, fit_patches, pre_images
 from patchkit.core.foreign.identifiers import slug
-from patchkit.core.foreign.lenient import read_foreign
 from patchkit.core.report import Problem
 from patchkit.core.upstream import Target
-from patchkit.errors import PatchFormatError, StoreError, TreeError, UsageError
+from patchkit.errors import PatchFormatError, StoreError, UsageError
 from patchkit.operations.import_base import Base, choose_base, newest_first
+from patchkit.operations.import_files import read_files
 from patchkit.operations.import_report import Imported, ProposedPatch, base_report, shown
 from patchkit.operations.import_units import NoPlace, Unit, message_units, one_unit, split_units, unit_result
 from patchkit.operations.import_write import write_sources
@@ -27,9 +27,6 @@ from patchkit.store.location import VERSIONS, versions_file
 from patchkit.store.lock import read_lock
 from patchkit.store.new_patch import refuse_bad_name
 from patchkit.store.series import Series, load_series
-
-MAX_SIZE = 64 * 1024 * 1024
-"""Bytes; a patch that is larger was not made by people, and reading it takes minutes."""
 
 
 def import_patches(
@@ -46,7 +43,7 @@ def import_patches(
     cache: Path | None = None,
     reporter: Reporter = silent,
 ) -> Imported:
-    """Import the patch files ``paths``, in their order, into the series in ``folder`` (made if there is none).
+    """Import the patches in ``paths``, files or folders, in their order, into the series in ``folder`` (made if new).
 
     The base is the git ``revision``, the target ``megatron``, or what the index lines give away. Several mails become a
     patch each unless ``name`` or ``split`` is given. All files are written, lock and generated ones too, or none.
@@ -57,7 +54,8 @@ def import_patches(
     if name is not None and split:
         raise UsageError("--name and --split exclude each other")
     folder = with_parents(folder)
-    patches = [read_foreign(_read(path), str(path)) for path in paths]
+    given = read_files(paths)
+    patches = given.patches
     known = load_known(folder)
     series = load_series(folder) if (folder / "series.yaml").is_file() else None
     if series is not None and known.own is None:
@@ -128,19 +126,9 @@ def import_patches(
         repairs=fitted.repairs,
         patches=tuple(shown(unit) for unit in units),
         proposed=proposed,
-        notes=(*fitted.notes, *made),
+        notes=(*given.notes, *fitted.notes, *made),
         written=written,
     )
-
-
-def _read(path: Path) -> bytes:
-    try:
-        size = path.stat().st_size
-        if size > MAX_SIZE:
-            raise UsageError(f"{path} has {size // 2**20} MiB; a patch of at most {MAX_SIZE // 2**20} MiB is imported")
-        return path.read_bytes()
-    except OSError as error:
-        raise TreeError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def _units(

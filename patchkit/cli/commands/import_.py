@@ -38,7 +38,10 @@ def command(
     dry_run: bool,
     style: str,
 ) -> int:
-    """Import a foreign patch: a bare diff, a mail, or a series of git format-patch in one file or several."""
+    """Import a foreign patch: a bare diff, a mail, or a series of git format-patch in one file or several.
+
+    A folder stands for its patches, in the order of the numbers in front of their names or of quilt's series file.
+    """
     folder = patches or Path("patches") / "megatron"
     if patches is None and not folder.is_dir():
         raise UsageError("into which series?", hint="name its folder with --patches DIR; it is made if there is none")

@@ -12,6 +12,8 @@ import msgspec
 _MBOX = re.compile(rb"From ([0-9a-f]{40}) \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\s*")
 _HEADER = re.compile(r"([A-Za-z][A-Za-z-]*):[ \t]*(.*)")
 _TAGS = re.compile(r"^(\s*\[[^\]]*\]\s*)+")
+_NUMBER = re.compile(rb"^Subject: *\[[^\]]*?\b(\d+)/(\d+)\]", re.MULTILINE)
+_DIFF = re.compile(rb"^(?:diff |--- .*\n\+\+\+ )", re.MULTILINE)
 _QUOTED_FROM = re.compile(r"^>+From ", re.MULTILINE)
 
 
@@ -32,6 +34,18 @@ def mbox_commit(line: bytes) -> str | None:
     """Return the commit id of git's mbox separator, or None for any other line."""
     match = _MBOX.fullmatch(line)
     return match[1].decode() if match else None
+
+
+def mail_number(text: bytes) -> tuple[int, int] | None:
+    """Return the numbers n and m of ``[PATCH n/m]`` in a mail's headers; None when it has none."""
+    match = _NUMBER.search(text.replace(b"\r\n", b"\n").split(b"\n\n", 1)[0])
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def is_cover_letter(text: bytes) -> bool:
+    """Tell whether a mail is number 0 of a series, and has no diff (git-format-patch(1), ``--cover-letter``)."""
+    number = mail_number(text)
+    return number is not None and number[0] == 0 and not _DIFF.search(text)
 
 
 def read_head(lines: list[bytes]) -> MailHead:

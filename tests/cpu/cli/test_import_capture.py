@@ -115,6 +115,43 @@ def test_a_repair_is_told_with_its_line(patchkit: Command, foreign: Path, reposi
     ) in ran.out.splitlines()
 
 
+def test_a_folder_of_mails_is_a_patch_each_in_their_order(
+    patchkit: Command, foreign: Path, repository: Path, tmp_path: Path
+) -> None:
+    git(repository, "checkout", "-q", "-b", "work", "main~1")
+    for number in (1, 2):
+        lay(repository, {path_of("config"): texts.CONFIG + b"    more = %d\n" % number})
+        git(repository, "commit", "-q", "-a", "-m", f"Step {number}")
+    git(repository, "format-patch", "-q", "--cover-letter", "-o", str(tmp_path / "mails"), "main~1")
+    git(repository, "checkout", "-q", "main")
+    ran = patchkit("import", tmp_path / "mails", "--git", repository, "--patches", tmp_path / "series")
+
+    assert (ran.code, ran.out.splitlines()[0]) == (0, f"{tmp_path / 'mails'}: 2 hunks in 1 file")
+    assert "note: 0000-cover-letter.patch: a cover letter, and left out" in ran.out.splitlines()
+    assert [line.split()[0] for line in ran.out.splitlines() if line.startswith("  step")] == ["step-1", "step-2"]
+
+
+def test_a_bare_diff_without_index_lines_needs_the_name_of_its_base_and_no_git(
+    patchkit: Command, foreign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped = texts.lay_sources(tmp_path / "shipped")
+    monkeypatch.setattr("patchkit.operations.known.default_patches", lambda: shipped)
+    bare = tmp_path / "bare.patch"
+    kept = [line for line in foreign.read_text().splitlines() if not line.startswith(("diff ", "index "))]
+    bare.write_text("".join(f"{line}\n" for line in kept))
+    asked = patchkit("import", bare, "--patches", tmp_path / "series")
+    done = patchkit("import", bare, "--patches", tmp_path / "series", "--megatron", "v2.0")
+
+    assert (asked.code, asked.err.splitlines()[0]) == (
+        2,
+        "error: the patch has no index lines, so that its base cannot be found out",
+    )
+    assert (done.code, done.out.splitlines()[:2]) == (
+        0,
+        [f"{bare}: 2 hunks in 2 files", "base: v2.0, --megatron v2.0"],
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "code", "message"),
     [

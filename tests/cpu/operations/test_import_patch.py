@@ -206,6 +206,8 @@ def test_without_index_lines_somebody_must_name_the_base(tmp_path: Path, reposit
     )
     with pytest.raises(UsageError, match="no index lines"):
         take(plain, tmp_path / "series", repository=repository)
+    with pytest.raises(UsageError, match="no index lines"):
+        take(plain, tmp_path / "series")
 
     assert take(plain, tmp_path / "series", repository=repository, revision="main~1").ok
     assert not (tmp_path / "other").exists()

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from patchkit.core.foreign.mail import MailHead, mbox_commit, read_head
+import pytest
+
+from patchkit.core.foreign.mail import MailHead, is_cover_letter, mail_number, mbox_commit, read_head
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 MAIL = f"""\
@@ -48,3 +50,31 @@ def test_headers_that_cannot_be_decoded_stay_as_they_are() -> None:
 def test_only_git_s_separator_begins_a_mail() -> None:
     assert mbox_commit(f"From {COMMIT} Mon Sep 17 00:00:00 2001".encode()) == COMMIT
     assert mbox_commit(b"From here on") is None
+
+
+@pytest.mark.parametrize(
+    ("subject", "expected"),
+    [
+        ("[PATCH 1/2] Do it", (1, 2)),
+        ("[PATCH v3 00/12] Do it", (0, 12)),
+        ("[RFC PATCH core 3/4]Do it", (3, 4)),
+        ("[PATCH] Do 1/2 of it", None),
+        ("Do it [1/2]", None),
+    ],
+)
+def test_the_number_of_a_mail_in_its_series_is_read_from_its_subject(
+    subject: str, expected: tuple[int, int] | None
+) -> None:
+    text = f"From: a <a@example.org>\nSubject: {subject}\n\nSubject: [PATCH 8/9] quoted\n"
+
+    assert mail_number(text.encode()) == expected
+    assert mail_number(text.replace("\n", "\r\n").encode()) == expected
+
+
+def test_a_cover_letter_is_number_0_and_has_no_diff() -> None:
+    letter = MAIL.replace("1/2", "0/2").encode()
+
+    assert is_cover_letter(letter)
+    assert not is_cover_letter(MAIL.encode())
+    assert not is_cover_letter(letter + b"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")
+    assert not is_cover_letter(letter + b"diff --git a/x b/x\n")

@@ -1,0 +1,94 @@
+"""The patch files that import is given, read in their order: files, or folders of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from patchkit.core.foreign.diffs import ForeignPatch
+from patchkit.core.foreign.lenient import read_foreign
+from patchkit.core.foreign.mail import is_cover_letter, mail_number
+from patchkit.errors import TreeError, UsageError
+
+MAX_SIZE = 64 * 1024 * 1024
+"""Bytes; a patch that is larger was not made by people, and reading it takes minutes."""
+
+_SUFFIXES = (".patch", ".diff", ".mbox", ".eml")
+_NUMBER = re.compile(r"\d+")
+
+
+class ReadFiles(msgspec.Struct, frozen=True):
+    """What was read."""
+
+    paths: tuple[Path, ...]
+    patches: tuple[ForeignPatch, ...]
+    notes: tuple[str, ...]
+
+
+def read_files(given: Sequence[Path]) -> ReadFiles:
+    """Read the files ``given``, and those of each folder among them; a cover letter beside patches is left out.
+
+    Raises PatchFormatError, TreeError, and UsageError for a folder that does not say in which order its files are.
+    """
+    paths = [path for one in given for path in (_folder_files(one) if one.is_dir() else [one])]
+    kept: list[Path] = []
+    patches: list[ForeignPatch] = []
+    notes: list[str] = []
+    numbers: list[tuple[int, int]] = []
+    for path in paths:
+        text = _read(path)
+        if len(paths) > 1 and is_cover_letter(text):
+            notes.append(f"{path.name}: a cover letter, and left out")
+            continue
+        kept.append(path)
+        patches.append(read_foreign(text, str(path)))
+        numbers.extend(number for message in text.split(b"\nFrom ") if (number := mail_number(message)) is not None)
+    return ReadFiles(tuple(kept), tuple(patches), (*notes, *_numbering(numbers)))
+
+
+def _folder_files(folder: Path) -> list[Path]:
+    """Return the patches of a folder in their order: that of quilt's ``series`` file, or of the numbers in front."""
+    series = folder / "series"
+    if series.is_file():
+        lines = (line.split("#")[0].split() for line in _read(series).decode("utf-8", "replace").splitlines())
+        return [folder / words[0] for words in lines if words]
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        raise TreeError(f"cannot list {folder}: {error.strerror or error}") from error
+    # git format-patch --numbered-files gives names without a suffix.
+    found = [one for one in entries if one.is_file() and (one.suffix in _SUFFIXES or one.name.isdecimal())]
+    if not found:
+        raise UsageError(f"{folder} has no patches", hint=f"their names end in {', '.join(_SUFFIXES)}")
+    numbers = [int(match[0]) if (match := _NUMBER.match(one.name)) else None for one in found]
+    if len(found) > 1 and (None in numbers or len(set(numbers)) < len(numbers)):
+        raise UsageError(
+            f"{folder}: the names of its {len(found)} patches do not say in which order they are",
+            hint="name the files themselves, in their order",
+        )
+    return [one for _, one in sorted(zip(numbers, found, strict=True), key=lambda pair: pair[0] or 0)]
+
+
+def _numbering(numbers: Sequence[tuple[int, int]]) -> list[str]:
+    """Return what is odd about the mails' own numbers, such as 2/4."""
+    said = ", ".join(f"{number}/{of}" for number, of in numbers)
+    if len({of for _, of in numbers}) != 1:
+        return []
+    order = [number for number, _ in numbers]
+    missing = sorted(set(range(1, numbers[0][1] + 1)) - set(order))
+    if missing:
+        return [f"the mails say {said}: {', '.join(map(str, missing))} of {numbers[0][1]} is missing"]
+    return [f"the mails say {said}: this is not their order"] if order != sorted(order) else []
+
+
+def _read(path: Path) -> bytes:
+    try:
+        size = path.stat().st_size
+        if size > MAX_SIZE:
+            raise UsageError(f"{path} has {size // 2**20} MiB; a patch of at most {MAX_SIZE // 2**20} MiB is imported")
+        return path.read_bytes()
+    except OSError as error:
+        raise TreeError(f"cannot read {path}: {error.strerror or error}") from error

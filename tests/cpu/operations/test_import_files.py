@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from trees.snapshots import lay
+
+from patchkit.errors import PatchFormatError, TreeError, UsageError
+from patchkit.operations.import_files import read_files
+
+DIFF = b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
+
+
+def mail(number: str) -> bytes:
+    head = b"From 0123456789abcdef0123456789abcdef01234567 Mon Sep 17 00:00:00 2001\nFrom: a <a@example.org>\n"
+    return b"%sSubject: [PATCH v2 %s] Do it\n\nWhy.\n---\n%s-- \n2.39.5\n\n" % (head, number.encode(), DIFF)
+
+
+COVER = mail("0/2").replace(DIFF, b" x | 2 +-\n")
+
+
+def names(*given: Path) -> list[str]:
+    return [path.name for path in read_files(given).paths]
+
+
+def test_files_are_read_in_the_order_in_which_they_are_given(tmp_path: Path) -> None:
+    lay(tmp_path, {"b.txt": DIFF, "a.patch": DIFF})
+    read = read_files([tmp_path / "b.txt", tmp_path / "a.patch"])
+
+    assert read.paths == (tmp_path / "b.txt", tmp_path / "a.patch")
+    assert [patch.name for patch in read.patches] == [str(path) for path in read.paths]
+    assert read.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (["0002-b.patch", "0001-z.patch", "README", "0003-a.diff"], ["0001-z.patch", "0002-b.patch", "0003-a.diff"]),
+        (["10-a.patch", "9-b.patch", "1.eml", "2.mbox"], ["1.eml", "2.mbox", "9-b.patch", "10-a.patch"]),
+        (["10", "9"], ["9", "10"]),
+        (["only.patch", "notes.txt"], ["only.patch"]),
+    ],
+)
+def test_a_folder_stands_for_its_patches_in_the_order_of_their_numbers(
+    tmp_path: Path, files: list[str], expected: list[str]
+) -> None:
+    lay(tmp_path, dict.fromkeys(files, DIFF))
+
+    assert names(tmp_path) == expected
+
+
+def test_the_series_file_of_quilt_says_which_patches_count_and_in_which_order(tmp_path: Path) -> None:
+    series = b"# ours\nb.patch -p1\n\na.patch # later\n"
+    lay(tmp_path, {"series": series, "a.patch": DIFF, "b.patch": DIFF, "c.patch": DIFF})
+
+    assert names(tmp_path) == ["b.patch", "a.patch"]
+
+
+@pytest.mark.parametrize("files", [["a.patch", "b.patch"], ["1-a.patch", "b.patch"], ["1-a.patch", "01-b.patch"]])
+def test_a_folder_without_an_order_is_refused(tmp_path: Path, files: list[str]) -> None:
+    lay(tmp_path, dict.fromkeys(files, DIFF))
+    with pytest.raises(UsageError) as caught:
+        read_files([tmp_path])
+
+    assert caught.value.message == f"{tmp_path}: the names of its 2 patches do not say in which order they are"
+    assert caught.value.hint == "name the files themselves, in their order"
+
+
+def test_a_folder_without_patches_and_a_file_that_is_not_there_are_refused(tmp_path: Path) -> None:
+    lay(tmp_path, {"empty/README": b""})
+    with pytest.raises(UsageError, match="has no patches"):
+        read_files([tmp_path / "empty"])
+    with pytest.raises(TreeError, match="cannot read"):
+        read_files([tmp_path / "missing.patch"])
+
+
+def test_a_cover_letter_is_left_out_beside_patches_and_told(tmp_path: Path) -> None:
+    lay(tmp_path, {"0000-cover-letter.patch": COVER, "0001-a.patch": mail("1/2"), "0002-b.patch": mail("2/2")})
+    read = read_files([tmp_path])
+
+    assert [path.name for path in read.paths] == ["0001-a.patch", "0002-b.patch"]
+    assert read.notes == ("0000-cover-letter.patch: a cover letter, and left out",)
+    with pytest.raises(PatchFormatError, match="there is no unified diff"):
+        read_files([tmp_path / "0000-cover-letter.patch"])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "notes"),
+    [
+        (["1/3", "2/3", "3/3"], ()),
+        (["1/3", "3/3"], ("the mails say 1/3, 3/3: 2 of 3 is missing",)),
+        (["2/4"], ("the mails say 2/4: 1, 3, 4 of 4 is missing",)),
+        (["2/2", "1/2"], ("the mails say 2/2, 1/2: this is not their order",)),
+        # Two series, and nothing is known about which belongs to which.
+        (["1/3", "1/2"], ()),
+    ],
+)
+@pytest.mark.parametrize("in_one_file", [True, False])
+def test_mails_that_are_missing_or_in_another_order_are_told(
+    tmp_path: Path, numbers: list[str], notes: tuple[str, ...], *, in_one_file: bool
+) -> None:
+    mails = [mail(number) for number in numbers]
+    mails = [b"".join(mails)] if in_one_file else mails
+    paths = [tmp_path / f"{at}.patch" for at in range(len(mails))]
+    for path, text in zip(paths, mails, strict=True):
+        path.write_bytes(text)
+
+    assert read_files(paths).notes == notes
