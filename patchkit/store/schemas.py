@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from patchkit.core.rebasing.memory import Resolution
 from patchkit.core.report import Report
 from patchkit.core.series import LockDocument, PatchDocument, SeriesDocument
 from patchkit.core.upstream import VersionsDocument
@@ -19,6 +20,7 @@ _TITLES: dict[str, tuple[type, str]] = {
     "series": (SeriesDocument, "series.yaml of a patchkit series"),
     "patch": (PatchDocument, "patch.yaml of a patchkit series"),
     "lock": (LockDocument, "lock.yaml of a patchkit series"),
+    "resolution": (Resolution, "resolutions/*.yaml of a patchkit series"),
     "upstream_versions": (VersionsDocument, "upstream_versions.yaml"),
     "report": (Report, "JSON output of patchkit apply, revert, status and verify"),
     "upstream_report": (UpstreamReport, "JSON output of patchkit check-upstream"),

@@ -10,12 +10,14 @@ import msgspec
 import pytest
 
 import patchkit
+from patchkit.core.rebasing.memory import Around, Resolution, Sides
 from patchkit.core.series import LockDocument, PatchDocument, SeriesDocument
 from patchkit.core.upstream import VersionsDocument
 from patchkit.errors import StoreError
 from patchkit.store.documents import parse_document
 from patchkit.store.location import default_patches, versions_file
 from patchkit.store.lock import print_lock
+from patchkit.store.memory import print_resolution
 from patchkit.store.schemas import schema_texts
 from patchkit.store.yaml_text import parse_yaml
 
@@ -28,6 +30,7 @@ KINDS: dict[str, type] = {
     "series": SeriesDocument,
     "patch": PatchDocument,
     "lock": LockDocument,
+    "resolution": Resolution,
     "upstream_versions": VersionsDocument,
 }
 
@@ -38,6 +41,7 @@ def ours() -> dict[Path, str]:
     found = {patches / "series.yaml": "series", versions_file(patches): "upstream_versions"}
     found |= dict.fromkeys(sorted(patches.glob("*/patch.yaml")), "patch")
     found |= dict.fromkeys(patches.glob("lock.yaml"), "lock")
+    found |= dict.fromkeys(sorted(patches.glob("resolutions/*.yaml")), "resolution")
     return found
 
 
@@ -66,7 +70,9 @@ def test_a_schema_is_a_json_schema_with_a_title(name: str) -> None:
     schema = msgspec.json.decode(SHIPPED[name])
 
     jsonschema.Draft202012Validator.check_schema(schema)
-    told = "JSON" if name.endswith("report.schema.json") else f"{name.removesuffix('.schema.json')}.yaml"
+    others = {"resolution.schema.json": "resolutions/*.yaml"}
+    told = others.get(name, f"{name.removesuffix('.schema.json')}.yaml")
+    told = "JSON" if name.endswith("report.schema.json") else told
     found = (schema["$schema"], schema["title"].split()[0])
     assert ("https://json-schema.org/draft/2020-12/schema", told) == found
 
@@ -90,6 +96,22 @@ def test_a_lock_that_was_printed_meets_its_schema() -> None:
     assert problems("lock", parse_yaml(print_lock(lock), "lock.yaml")) == []
 
 
+RESOLUTION = print_resolution(
+    Resolution(
+        schema=1,
+        patch="first",
+        hunks=("one", "two"),
+        file="m/a.py",
+        conflict=Sides("a = 1\n", "a = 2\n", ""),
+        in_base=Around(("x = 1",), ()),
+        in_target=Around((), ("y: 2",)),
+        resolution="if x:\n    a = 3\n",
+        author="A U Thor <author@example.org>",
+        reason="It must be so.",
+        base="v1.0",
+        target="v2.0",
+    )
+).decode()
 ONE = PATCH.format(name="one")
 
 
@@ -98,6 +120,7 @@ ONE = PATCH.format(name="one")
     [
         ("series", SERIES, []),
         ("patch", ONE, []),
+        ("resolution", RESOLUTION, []),
         ("series", SERIES.replace("schema: 1", "schema: 2"), ["$.schema: 2 is greater than the maximum of 1"]),
         ("series", SERIES.replace("package: m\n", ""), ["$: 'package' is a required property"]),
         (
@@ -121,10 +144,31 @@ ONE = PATCH.format(name="one")
             [r"$['last-update']: 'today' does not match '^\\d{4}-\\d{2}-\\d{2}$'"],
         ),
         ("patch", ONE.replace("scope: <module>", "scope: 1"), ["$.hunks[0].scope: 1 is not of type 'string'"]),
+        (
+            "resolution",
+            RESOLUTION.replace("author: A U Thor <author@example.org>\n", ""),
+            ["$: 'author' is a required property"],
+        ),
+        (
+            "resolution",
+            RESOLUTION.replace("reason: It must be so.", "reason: ''"),
+            ["$.reason: '' should be non-empty"],
+        ),
+        (
+            "resolution",
+            RESOLUTION.replace("hunks:\n- one\n- two\n", "hunks: []\n"),
+            ["$.hunks: [] should be non-empty"],
+        ),
+        (
+            "resolution",
+            RESOLUTION.replace("  changed:", "  mine: ''\n  changed:"),
+            ["$.conflict: Additional properties are not allowed ('mine' was unexpected)"],
+        ),
     ],
     ids=[
         "series",
         "patch",
+        "resolution",
         "newer format",
         "missing key",
         "name",
@@ -132,6 +176,10 @@ ONE = PATCH.format(name="one")
         "unknown key",
         "date",
         "wrong type",
+        "resolution of nobody",
+        "resolution without a reason",
+        "resolution of no hunk",
+        "unknown side",
     ],
 )
 def test_a_schema_and_its_type_accept_and_refuse_the_same(schema: str, text: str, expected: list[str]) -> None:
