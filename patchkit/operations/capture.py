@@ -156,7 +156,7 @@ def _says_something(change: PatchChange) -> bool:
 
 def _refusals(edits: Edits, found: Sequence[Layer], command: str, *, drop_hunks: bool) -> tuple[Problem, ...]:
     """Return everything that a person must decide first; ``command`` is the command line that was given."""
-    hint = f"say where it goes: {command} --patch NAME, or --new NAME for a new patch"
+    hint = f"say where it goes: {command} --patch NAME, or --new NAME for a new patch; --exclude leaves a file out"
     asked = [msgspec.structs.replace(question, hint=hint) for question in edits.questions]
     lost: list[Problem] = []
     for patch, change in edits.patches.items():

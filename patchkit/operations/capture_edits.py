@@ -88,7 +88,9 @@ def _whole_file(file: Changed, touching: Sequence[series_layers.Layer], home: st
         return
     part = difference(file.expected, file.found, file.path)
     if part is None or not part.hunks:
-        all_edits.problems.append(Problem(f"the file {what} and empty: a patch cannot say that by a hunk", file.path))
+        hint = f"put a line into it, or leave it out with --exclude '{file.path}'"
+        message = f"the file {what} and empty: a patch cannot say that by a hunk"
+        all_edits.problems.append(Problem(message, file.path, hint=hint))
         return
     change = all_edits.change(home)
     change.files.append(part)

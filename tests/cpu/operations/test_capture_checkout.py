@@ -154,6 +154,19 @@ def test_what_cannot_be_taken_is_refused_by_name_and_nothing_is_written(
     assert without.notes == (f"left out by --exclude: {path}",)
 
 
+def test_an_empty_new_file_is_refused_with_what_to_do(tree: Path, series: Path, target: str, repository: Path) -> None:
+    lay(tree, {"tools/empty.txt": b""})
+    captured = take(tree, series, target, repository, new="own")
+
+    assert [(one.path, one.message, one.hint) for one in captured.problems] == [
+        (
+            "tools/empty.txt",
+            "the file is new and empty: a patch cannot say that by a hunk",
+            "put a line into it, or leave it out with --exclude 'tools/empty.txt'",
+        )
+    ]
+
+
 def test_what_git_ignores_is_left_out_in_an_exported_tree_and_in_a_checkout(
     tree: Path, series: Path, target: str, repository: Path
 ) -> None:
