@@ -112,7 +112,7 @@ def versions_text(distribution: str, repository: str, added: Release | PinnedCom
 
 def extended_versions(text: bytes, file: str, added: Release | PinnedCommit) -> bytes:
     """Return upstream_versions.yaml with one target more, releases in the order of versions; comments are kept."""
-    from patchkit.store.yaml_text import rewrite_yaml  # noqa: PLC0415 - only writing needs it
+    from patchkit.store.yaml_text import insert_entry, rewrite_yaml  # noqa: PLC0415 - only writing needs it
 
     def change(document: Any) -> None:
         megatron = document["megatron"]
@@ -127,7 +127,7 @@ def extended_versions(text: bytes, file: str, added: Release | PinnedCommit) -> 
             # The order tells which release is the latest.
             version = Version(added.version)
             place = next((at for at, one in enumerate(entries) if Version(str(one["version"])) > version), place)
-        entries.insert(place, _bare_target(added))
+        insert_entry(megatron, section, place, _bare_target(added))
 
     return rewrite_yaml(text, file, change)
 

@@ -140,6 +140,18 @@ def test_a_release_joins_the_others_in_the_order_of_versions(version: str, expec
     assert [entry["version"] for entry in extended["megatron"]["releases"]] == [names[at] for at in expected]
 
 
+def test_a_comment_in_front_of_a_release_stays_there_when_one_is_added_before_it() -> None:
+    one = b"    - version: '1.0'\n      files:\n        a.whl: abc\n"
+    two = b"    # The newest.\n    - version: '2.0'\n      files: {}\n"
+    release = Release(
+        version="1.5", tag=None, commit=None, date="2026-01-02", python="", ships=("m",), blobs={}, files={}
+    )
+    extended = extended_versions(b"megatron:\n  releases:\n" + one + two, "x", release)
+
+    assert extended.startswith(b"megatron:\n  releases:\n" + one + b"    - version: '1.5'\n")
+    assert extended.endswith(two)
+
+
 def test_hunks_are_added_dropped_and_limited_and_nothing_else_changes() -> None:
     text = extended_patch(
         PATCH, "x", [SPEC], dropped=["two"], variants=(), limits={"one": {"releases": "", "not-on": ["main"]}}
