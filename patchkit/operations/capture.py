@@ -68,11 +68,11 @@ def capture(
     target = find_target(known, megatron)
     opener = source_opener(versions, repository, cache=cache, reporter=reporter)
     upstream = opener(target)
+    checkout = place if place is not None and (place / ".git").exists() else None
     if upstream is None:
-        raise UsageError(f"{target.title} is no release on the package index", hint="add --git REPO")
+        raise UsageError(f"{target.title} is no release on the package index", hint=f"add --git {checkout or 'REPO'}")
     home = _home(series, target, patch, new)
     found = layers(series, target, upstream.read)
-    checkout = place if place is not None and (place / ".git").exists() else None
     sources = [upstream, *_from_git(target, repository), *_from_git(target, checkout)]
     ignored = _ignored(tree, checkout or repository, place)
     choice = Choice(tuple(map(whole_folder, include)), tuple(map(whole_folder, exclude)), ignored)

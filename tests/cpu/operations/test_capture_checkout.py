@@ -8,6 +8,7 @@ import pytest
 from trees.repositories import git, record
 from trees.snapshots import contents, lay
 
+from patchkit.errors import UsageError
 from patchkit.operations.capture import capture
 from patchkit.operations.capture_report import Captured
 from patchkit.operations.import_patch import import_patches
@@ -176,6 +177,16 @@ def test_what_git_ignores_is_left_out_in_an_exported_tree_and_in_a_checkout(
     notes = ("ignored by git, and left out: megatron/core/lib.so, wandb/run.py",)
 
     assert [take(place, series, target, repository).notes for place in (tree, repository)] == [notes, notes]
+
+
+def test_a_checkout_is_its_own_repository_once_it_is_named(series: Path, target: str, repository: Path) -> None:
+    edits = {made_up.path_of("config"): made_up.PATCHED_CONFIG, "README.md": b"Read this.\n"}
+    lay(repository, edits)
+    with pytest.raises(UsageError) as caught:
+        capture(DirectoryTree(repository), series, target, today="2026-11-30", place=repository)
+
+    assert caught.value.hint == f"add --git {repository}"
+    assert [hunk.path for hunk in take(repository, series, target, repository, new="own").hunks] == ["README.md"]
 
 
 def test_a_mode_that_was_changed_is_told(tree: Path, series: Path, target: str, repository: Path) -> None:
