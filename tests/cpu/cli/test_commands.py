@@ -35,7 +35,20 @@ from patchkit.operations.supported import supported
 from .conftest import Command
 
 README = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
-COMMANDS = ["apply", "capture", "import", "lint", "rebase", "regenerate", "revert", "status", "upstream", "verify"]
+COMMANDS = [
+    "apply",
+    "capture",
+    "check-upstream",
+    "explain",
+    "import",
+    "lint",
+    "rebase",
+    "regenerate",
+    "revert",
+    "status",
+    "upstream",
+    "verify",
+]
 
 
 def table(text: str) -> list[list[str]]:
