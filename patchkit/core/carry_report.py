@@ -56,9 +56,40 @@ def drift_details(drift: DriftReport) -> str:
     """Say what is different in a scope: parts of the signature and calls, new ones with +, lost ones with -."""
     parts: list[str] = []
     if drift.old_signature != drift.new_signature and drift.new_signature:
-        old, new = (Counter(signature.split(", ")) for signature in (drift.old_signature, drift.new_signature))
+        old, new = (Counter(signature_parts(text)) for text in (drift.old_signature, drift.new_signature))
         parts += [f"+{part}" for part in new - old]
         parts += [f"-{part}" for part in old - new]
     parts += [f"+{name}()" for name in drift.calls_added]
     parts += [f"-{name}()" for name in drift.calls_removed]
     return " ".join(parts)
+
+
+def signature_parts(signature: str) -> list[str]:
+    """Return what a signature on one line is made of: its beginning, each parameter or base, and what follows.
+
+    ``def f(a: Dict[str, int], b=1) -> int`` gives ``def f``, ``a: Dict[str, int]``, ``b=1``, ``-> int``.
+    """
+    begin = signature.find("(")
+    if begin < 0:
+        return [signature]
+    parts = [signature[:begin]]
+    depth = 0
+    start = begin + 1
+    quote = ""
+    for at in range(begin, len(signature)):
+        character = signature[at]
+        if quote:
+            quote = "" if character == quote and signature[at - 1] != "\\" else quote
+        elif character in "'\"":
+            quote = character
+        elif character in "([{":
+            depth += 1
+        elif character in ")]}":
+            depth -= 1
+            if depth == 0:
+                parts += [signature[start:at].strip(), signature[at + 1 :].strip(" :")]
+                break
+        elif character == "," and depth == 1:
+            parts.append(signature[start:at].strip())
+            start = at + 1
+    return [part for part in parts if part]

@@ -171,7 +171,7 @@ class _Page:
         )
 
     def matrix(self, report: UpstreamReport) -> None:
-        """Print a table of targets and patches; the patches by number when their names are too long."""
+        """Print a table of targets and patches: by number when names are too long, by sign when words are."""
         names = patch_names(report)
         if not names:
             return
@@ -181,6 +181,8 @@ class _Page:
             for number, name in zip(numbers, names, strict=True):
                 self.line(0, f"{number}  {name}")
             table = _table(report, numbers)
+            if self._console.measure(table).maximum > self._width:
+                table = _table(report, numbers, words=False)
         self._console.print(table)
 
     def _wrapped(self, indent: int, mark: str, rest: str, *, colour: str) -> None:
@@ -205,7 +207,7 @@ class _Page:
         self._console.print(text, soft_wrap=True)
 
 
-def _table(report: UpstreamReport, titles: list[str]) -> Table:
+def _table(report: UpstreamReport, titles: list[str], *, words: bool = True) -> Table:
     from rich.table import Table  # noqa: PLC0415 - rich takes 60 ms
     from rich.text import Text  # noqa: PLC0415 - as above
 
@@ -217,7 +219,8 @@ def _table(report: UpstreamReport, titles: list[str]) -> Table:
         title = " ".join([_SYMBOLS[target.state], one_line(target.title), *(f"({flag})" for flag in flags(target))])
         row = [Text(title, style=_COLOURS[target.state])]
         for name in patch_names(report):
-            state, words = cell(target, cells.get(name))
-            row.append(Text(f"{_SYMBOLS[state]} {one_line(words)}", style=_COLOURS[state]) if words else Text("-"))
+            state, told = cell(target, cells.get(name))
+            shown = f"{_SYMBOLS[state]} {one_line(told)}" if words else _SYMBOLS[state]
+            row.append(Text(shown, style=_COLOURS[state]) if told else Text("-"))
         table.add_row(*row)
     return table

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from patchkit.cli.rendering.telling import is_quiet
 from patchkit.cli.rendering.text import render_text
 from patchkit.core.report import Problem
-from patchkit.core.upstream_report import FoundRelease, UpstreamReport
+from patchkit.core.upstream_report import FoundRelease, PatchAnswer, TargetAnswer, UpstreamReport
 
 from .golden import golden
 from .reports import BUFFER, UNBROKEN, all_fine, everything, fine_target, hunk, report
@@ -148,3 +148,16 @@ def test_what_upstream_says_never_begins_a_workflow_command() -> None:
     lines = text(everything(), width=40).splitlines()
 
     assert [line for line in lines if line.lstrip().startswith("::") or "##[" in line] == []
+
+
+def test_where_words_are_too_wide_the_matrix_has_signs() -> None:
+    patches = [PatchAnswer(name=f"patch-number-{number}", state="look", verdict="review") for number in range(12)]
+    target = TargetAnswer(
+        name="1.0", title="v1.0", kind="release", state="look", as_of="1.0", patches=(*patches,)
+    )
+    lines = render_text(replace(report(target), verdict="look", ok=False), colour=False, width=80).splitlines()
+
+    at = next(number for number, line in enumerate(lines) if line.startswith("target"))
+    assert lines[at].split() == ["target", *map(str, range(1, 13))]
+    assert lines[at + 1].split() == ["!", "v1.0", *["!"] * 12]
+    assert max(map(len, lines[at : at + 2])) <= 80
