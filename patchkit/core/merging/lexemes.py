@@ -9,7 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import Enum
-from functools import cached_property, lru_cache
+from functools import lru_cache
+
+from patchkit.core.merging.words import NO_CALLEES, STRING, Lexeme, key, lexemes, words
+from patchkit.core.remembered import remembered
+
+__all__ = ["NO_CALLEES", "Lexeme", "LineKind", "LogicalLine", "homes", "indented", "logical_lines"]
 
 
 class LineKind(Enum):
@@ -21,20 +26,10 @@ class LineKind(Enum):
     """A line of a string that stands alone, such as a docstring; each physical line is one."""
 
 
-class Lexeme:
-    """A word, operator, string or comment, with the space before it."""
-
-    __slots__ = ("key", "space", "text")
-
-    def __init__(self, space: str, text: str, key: str) -> None:
-        self.space = space
-        self.text = text
-        self.key = key
-        """What is compared: the text without its manner of writing (quotes)."""
-
-
 class LogicalLine:
     """A statement, the header of a compound statement, a comment or a line of text, with its physical lines."""
+
+    __slots__ = ("_definition", "_indent", "_key", "_lexemes", "_words", "blank", "end", "first", "kind", "text")
 
     def __init__(self, kind: LineKind, blank: str, text: str, first: int, end: str) -> None:
         self.kind = kind
@@ -46,46 +41,57 @@ class LogicalLine:
         """0-based physical line of the first character (after the blank lines)."""
         self.end = end
         """The line ending; empty at the end of a file without one."""
+        # Filled when asked for.
+        self._key: str | None = None
+        self._lexemes: list[Lexeme] | None = None
+        self._words: tuple[str, ...] | None = None
+        self._indent = -1
+        self._definition: tuple[str, str] | bool | None = False
 
-    @cached_property
+    @property
     def key(self) -> str:
         """What is compared: equal for lines that differ in form alone (space, line joins, quotes, last commas)."""
-        if self.kind is not LineKind.CODE:
-            return " ".join(self.text.split())
-        return "\x1f".join(lexeme.key for lexeme in _telling(self.lexemes))
+        if self._key is None:
+            self._key = key(self.text) if self.kind is LineKind.CODE else " ".join(self.text.split())
+        return self._key
 
-    @cached_property
+    @property
     def lexemes(self) -> list[Lexeme]:
         """Its words, operators, strings and comments."""
-        if self.kind is not LineKind.CODE:
-            return [Lexeme(match[1], match[2], match[2]) for match in _WORD.finditer(self.text)]
-        return [
-            Lexeme(match["space"], text, _key(match.lastgroup, text))
-            for match in _LEXEME.finditer(self.text)
-            if (text := match[match.lastgroup or ""])
-        ]
+        if self._lexemes is None:
+            if self.kind is LineKind.CODE:
+                self._lexemes = lexemes(self.text)
+            else:
+                self._lexemes = [Lexeme(match[1], match[2], match[2]) for match in _WORD.finditer(self.text)]
+        return self._lexemes
 
-    @cached_property
+    @property
     def words(self) -> tuple[str, ...]:
         """The keys of the lexemes."""
-        return tuple(lexeme.key for lexeme in self.lexemes)
+        if self._words is None:
+            self._words = tuple(words(self.text) if self.kind is LineKind.CODE else self.text.split())
+        return self._words
 
-    @cached_property
+    @property
     def indent(self) -> int:
         """Width of the indentation in columns; a tab goes to the next multiple of eight, as Python counts."""
-        head = self.text[: len(self.text) - len(self.text.lstrip(" \t\f"))]
-        return len(head.expandtabs(8))
+        if self._indent < 0:
+            head = self.text[: len(self.text) - len(self.text.lstrip(" \t\f"))]
+            self._indent = len(head.expandtabs(8))
+        return self._indent
 
     @property
     def full(self) -> str:
         """The whole, blank lines and ending included."""
         return self.blank + self.text + self.end
 
-    @cached_property
+    @property
     def definition(self) -> tuple[str, str] | None:
         """``("def" | "class", name)`` for the header of a definition."""
-        match = _DEFINITION.match(self.text) if self.kind is LineKind.CODE else None
-        return (match[1], match[2]) if match else None
+        if isinstance(self._definition, bool):
+            match = _DEFINITION.match(self.text) if self.kind is LineKind.CODE else None
+            self._definition = (match[1], match[2]) if match else None
+        return self._definition
 
     @property
     def opens(self) -> bool:
@@ -120,46 +126,8 @@ def _indented(line: str, columns: int) -> str:
 _DEFINITION = re.compile(r"\s*(?:async\s+)?(def|class)\s+(\w+)")
 _IMPORT = re.compile(r"\s*(?:import|from)\b")
 _WORD = re.compile(r"(\s*)(\S+)")
-_STRING = (
-    r"(?:\"\"\"(?:[^\\]|\\.)*?(?:\"\"\"|\Z)|'''(?:[^\\]|\\.)*?(?:'''|\Z)"
-    r"|\"(?:[^\"\\\n]|\\.)*(?:\"|(?=\n)|\Z)|'(?:[^'\\\n]|\\.)*(?:'|(?=\n)|\Z))"
-)
-_LEXEME = re.compile(
-    rf"(?P<space>(?:\s|\\\r?\n)*)(?:(?P<string>(?:\b[rRbBuUfFtT]{{1,2}})?{_STRING})|(?P<comment>\#[^\r\n]*)"
-    r"|(?P<word>\w+(?:\.\d+)?)|(?P<op>\*\*=?|//=?|>>=?|<<=?|->|:=|[-+*/%@&|^=!<>]=|\.\.\.|\S))",
-    re.DOTALL,
-)
-NO_CALLEES = frozenset(
-    "and assert await elif else for if in is lambda not or return while yield".split()  # noqa: SIM905 - as a list it fills a page
-)
-"""Words before a bracket that is no call, parameter list or subscript of theirs."""
-
-
-def _telling(lexemes: Sequence[Lexeme]) -> list[Lexeme]:
-    """Leave out the commas before closing brackets that say nothing.
-
-    ``(1,)`` is a tuple and ``x[1,]`` is indexed by one; everywhere else a last comma is a matter of form.
-    """
-    kept: list[Lexeme] = []
-    # For each open bracket: whether one last comma alone would say something, and the commas so far.
-    around: list[list[int]] = []
-    for number, lexeme in enumerate(lexemes):
-        if lexeme.text in ("(", "[", "{"):
-            before = lexemes[number - 1].text if number else ""
-            follows = bool(before) and (before[-1].isalnum() or before[-1] in "_)]\"'") and before not in NO_CALLEES
-            around.append([follows if lexeme.text == "[" else lexeme.text == "(" and not follows, 0])
-        elif lexeme.text in (")", "]", "}") and around:
-            says, commas = around.pop()
-            if kept[-1].text == "," and not (says and commas == 1):
-                kept.pop()
-        elif lexeme.text == "," and around:
-            around[-1][1] += 1
-        kept.append(lexeme)
-    return kept
-
-
 _LANDMARK = re.compile(
-    rf"(?P<string>{_STRING})|(?P<comment>\#[^\n]*)|(?P<joined>\\\r?\n)|(?P<newline>\n)|(?P<open>[(\[{{])|(?P<close>[)\]}}])",
+    rf"(?P<string>{STRING})|(?P<comment>\#[^\n]*)|(?P<joined>\\\r?\n)|(?P<newline>\n)|(?P<open>[(\[{{])|(?P<close>[)\]}}])",
     re.DOTALL,
 )
 
@@ -172,30 +140,59 @@ def logical_lines(text: str) -> list[LogicalLine]:
     return list(_logical_lines(text))
 
 
-@lru_cache(maxsize=12)
+@remembered(most=2_000_000)
 def _logical_lines(text: str) -> tuple[LogicalLine, ...]:
     # A window is read again as a part of the whole file, a file to see whether something moved; nobody changes a line.
     lines: list[LogicalLine] = []
-    begin = row = depth = 0
-    for match in _LANDMARK.finditer(text):
-        group = match.lastgroup
-        if group == "newline":
-            if depth and not _begins_statement(text, match.end()):
-                continue
-            depth = 0
-            if text[begin : match.start()].strip() == "" or text[begin : match.start()].lstrip("\r\n \t\f") == "":
-                continue
-            row = _emit(lines, text, (begin, match.start(), match.end()), row)
-            begin = match.end()
-        elif group == "open":
-            depth += 1
-        elif group == "close" and depth:
-            depth -= 1
+    begin = at = row = 0  # begin: with the blank lines before
+    while end := text.find("\n", at) + 1:
+        physical = text[at:end]
+        if not physical.isspace():
+            known = _whole(physical) if end - at <= _LONGEST else None
+            if known is not None and begin == at:
+                lines.append(LogicalLine(known[0], "", known[1], row, known[2]))
+                row += 1
+            else:
+                end = end if known is not None else _end(text, at)
+                if not end:
+                    break
+                row = _emit(lines, text, (begin, end - 1, end), row)
+            begin = end
+        at = end
     if text[begin:].strip():
         row = _emit(lines, text, (begin, len(text), len(text)), row)
     elif begin < len(text):
         lines.append(LogicalLine(LineKind.TEXT, text[begin:], "", row + text.count("\n", begin), ""))
     return tuple(lines)
+
+
+_LONGEST = 400
+"""Characters of a physical line up to which it is remembered, so that what is held is bounded."""
+
+
+@lru_cache(maxsize=8192)
+def _whole(physical: str) -> tuple[LineKind, str, str] | None:
+    """Return kind, text and ending of a physical line that is a logical one wherever it stands; else None."""
+    if _end(physical, 0) != len(physical):
+        return None
+    ending = "\r\n" if physical.endswith("\r\n") else "\n"
+    body = physical[: -len(ending)]
+    return LineKind.COMMENT if body.lstrip(" \t\f").startswith("#") else LineKind.CODE, body, ending
+
+
+def _end(text: str, at: int) -> int:
+    """Return where the logical line that begins at ``at`` ends, its line ending included; 0: with the text."""
+    depth = 0
+    for match in _LANDMARK.finditer(text, at):
+        group = match.lastgroup
+        if group == "newline":
+            if not depth or _begins_statement(text, match.end()):
+                return match.end()
+        elif group == "open":
+            depth += 1
+        elif group == "close" and depth:
+            depth -= 1
+    return 0
 
 
 def homes(lines: Sequence[LogicalLine]) -> list[tuple[int, ...]]:
@@ -204,24 +201,25 @@ def homes(lines: Sequence[LogicalLine]) -> list[tuple[int, ...]]:
     A header and its decorators count as inside of what they begin.
     """
     found: list[tuple[int, ...]] = []
-    around: list[tuple[int, int]] = []
+    around: list[tuple[int, tuple[int, ...]]] = [(-1, ())]  # indentation of the innermost header, and all headers
     decorated: list[int] = []
     for number, line in enumerate(lines):
-        if line.kind is LineKind.CODE:
-            while around and around[-1][0] >= line.indent:
-                around.pop()
-            if line.definition is not None:
-                around.append((line.indent, number))
-        found.append(tuple(header for _, header in around))
-        if line.kind is LineKind.CODE and line.text.lstrip().startswith("@"):
+        if line.kind is not LineKind.CODE:
+            found.append(around[-1][1])
+            continue
+        while around[-1][0] >= line.indent:
+            around.pop()
+        if line.definition is not None:
+            around.append((line.indent, (*around[-1][1], number)))
+        found.append(around[-1][1])
+        if line.text.lstrip().startswith("@"):
             decorated.append(number)
             continue
         if line.definition is not None:
             # A decorator belongs to what it decorates.
             for spot in decorated:
                 found[spot] = found[number]
-        if line.kind is LineKind.CODE:
-            decorated.clear()
+        decorated.clear()
     return found
 
 
@@ -264,11 +262,4 @@ def _emit(lines: list[LogicalLine], text: str, place: tuple[int, int, int], row:
     return row + body.count("\n") + (1 if end else 0)
 
 
-_DOCSTRING = re.compile(rf"[rRbBuUfF]{{0,2}}{_STRING}\s*", re.DOTALL)
-
-
-def _key(group: str | None, text: str) -> str:
-    # 'a' and "a" say the same when neither needs an escape.
-    if group == "string" and text[-1:] == "'" and not text.endswith("'''") and '"' not in text:
-        return text.replace("'", '"')
-    return text
+_DOCSTRING = re.compile(rf"[rRbBuUfF]{{0,2}}{STRING}\s*", re.DOTALL)

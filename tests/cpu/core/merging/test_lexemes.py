@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from patchkit.core.merging import lexemes
 from patchkit.core.merging.lexemes import LineKind, LogicalLine, logical_lines
 
 from ..programs import programs
@@ -55,6 +58,19 @@ def test_each_line_stands_where_it_says(text: str) -> None:
     for line in logical_lines(text):
         assert row + line.blank.count("\n") == line.first
         row += line.full.count("\n")
+
+
+@given(_any_text)
+@example("x = (\na\n)\n")
+@example("\n\x0c\na\n")
+def test_a_line_that_was_seen_before_is_cut_off_as_one_that_was_not(text: str) -> None:
+    seen = logical_lines(text)
+    with patch.object(lexemes, "_whole", lambda _: None):
+        fresh = lexemes._logical_lines.__wrapped__(text)  # type: ignore[attr-defined]
+
+    assert [(line.kind, line.blank, line.text, line.first, line.end) for line in seen] == [
+        (line.kind, line.blank, line.text, line.first, line.end) for line in fresh
+    ]
 
 
 @given(programs().map(bytes.decode))
