@@ -15,7 +15,8 @@ from patchkit.core.lines import split_lines
 from patchkit.core.merging.alignment import edits_of_numbers, numbered
 from patchkit.core.merging.merge import Kind, Region, combine
 from patchkit.core.merging.obsolete import why_obsolete
-from patchkit.core.merging.resolve import Span, stands_twice
+from patchkit.core.merging.repeated import stands_twice
+from patchkit.core.merging.resolve import Span
 from patchkit.core.merging.surroundings import Outline
 from patchkit.core.merging.windows import Piece, Sides, moved, reordered, structured
 from patchkit.core.scopes import MODULE

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from patchkit.core.merging.alignment import Edit
 from patchkit.core.merging.insertions import both, within
-from patchkit.core.merging.lexemes import LineKind, LogicalLine, indented, logical_lines
-from patchkit.core.merging.sides import Version, both_moved, depth, moved, says_something, shift
+from patchkit.core.merging.lexemes import LogicalLine, indented, logical_lines
+from patchkit.core.merging.sides import Version, both_moved, depth, moved, shift
 from patchkit.core.merging.sweep import Side, Stretch, span, sweep
 from patchkit.core.merging.weave import weave
 
@@ -44,14 +43,6 @@ class Resolved(NamedTuple):
 def resolve(base: str, changed: str, target: str) -> Resolved:
     """Merge three versions of a Python source."""
     return _Merge(logical_lines(base), logical_lines(changed), logical_lines(target)).run()
-
-
-def stands_twice(sides: Sequence[str], merged: str) -> bool:
-    """Tell whether a statement stands in one block of a merged text more often than on any of the three sides.
-
-    Both sides brought it, at places that did not meet: as one that both moved, or that one moved and the other changed.
-    """
-    return _twice([logical_lines(side) for side in sides], logical_lines(merged))
 
 
 _ELSEWHERE = "the lines stand in another class, function or block on the other side"
@@ -278,39 +269,6 @@ class _Merge:
         fresh, first = together
         ours = [_deeper(line, our_shift) for line in fresh]
         return ours + theirs if first or wraps else theirs + ours
-
-
-def _blocks(lines: Sequence[LogicalLine]) -> list[tuple[str, ...]]:
-    """Return for each line the headers of the blocks around it, the outermost first."""
-    found: list[tuple[str, ...]] = []
-    around: list[tuple[int, str]] = []
-    for line in lines:
-        if line.kind is LineKind.CODE:
-            while around and around[-1][0] >= line.indent:
-                around.pop()
-        found.append(tuple(key for _, key in around))
-        if line.opens:
-            head = line.definition
-            around.append((line.indent, head[1] if head else line.key))
-    return found
-
-
-def _twice(sides: Sequence[Sequence[LogicalLine]], merged: Sequence[LogicalLine]) -> bool:
-    counts = Counter(
-        (home, line.key)
-        for home, line in zip(_blocks(merged), merged, strict=True)
-        if line.kind is LineKind.CODE and says_something(line.key) and not line.key.startswith("@")
-    )
-    doubtful = {place for place, count in counts.items() if count > 1}
-    if not doubtful:
-        return False
-    known = [
-        Counter(
-            place for home, line in zip(_blocks(side), side, strict=True) if (place := (home, line.key)) in doubtful
-        )
-        for side in sides
-    ]
-    return any(counts[place] > max(side[place] for side in known) for place in doubtful)
 
 
 def _physical(lines: Sequence[LogicalLine], begin: int, end: int) -> tuple[int, int]:

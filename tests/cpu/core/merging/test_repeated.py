@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from patchkit.core.merging import repeated
+from patchkit.core.merging.repeated import stands_twice
+
+ONE = "class A:\n    def f(self):\n        self.first = compute(1)\n"
+TWO = "class B:\n    def f(self):\n        self.other = compute(2)\n"
+NEW = "        self.fresh = compute(3)\n"
+CALL = "import_all(1)\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "changed", "target", "merged", "expected"),
+    [
+        # Each side has it once, in one function.
+        (ONE, ONE + NEW, ONE + NEW, ONE + NEW + NEW, True),
+        (ONE, ONE + NEW, ONE + NEW, ONE + NEW, False),
+        # In functions of two classes.
+        (ONE + TWO, ONE + NEW + TWO, ONE + TWO + NEW, ONE + NEW + TWO + NEW, False),
+        # The patch's author wrote it twice.
+        (ONE, ONE + NEW + NEW, ONE, ONE + NEW + NEW, False),
+        # Under one name the class stands in two chunks, and each has it once.
+        (ONE, ONE + NEW, ONE + NEW, ONE + NEW + ONE + NEW, True),
+        # At module level, before and behind a class.
+        (ONE, CALL + ONE, ONE + CALL, CALL + ONE + CALL, True),
+        # What is short stands in many places, and decorators above many functions.
+        ("if a:\n    pass\n", "a\n", "a\n", "if a:\n    pass\n    pass\n", False),
+        ("", "@cached_property\n", "@cached_property\n", "@cached_property\n@cached_property\n", False),
+        # Another manner of writing.
+        (ONE, ONE + NEW, ONE + NEW, ONE + NEW + "        self.fresh = compute(\n            3,\n        )\n", True),
+    ],
+)
+def test_a_statement_stands_twice(base: str, changed: str, target: str, merged: str, expected: bool) -> None:
+    assert stands_twice((base, changed, target), merged) is expected
+
+
+def test_a_text_is_not_cut_in_a_string() -> None:
+    string = 's = """\ndef a():\n    compute(1)\n    compute(1)\n"""\n'
+
+    assert stands_twice(("", "", ""), string) is False
+
+
+_LINES = (
+    "def f():\n",
+    "class C:\n",
+    "    def g():\n",
+    "    compute(1, 2)\n",
+    "        compute(1, 2)\n",
+    "compute(1, 2)\n",
+)
+_texts = st.lists(st.sampled_from((*_LINES, 's = """\n', '"""\n', "\n", "(\n", "\\\n")), max_size=8).map("".join)
+
+
+@settings(deadline=None)
+@given(_texts, _texts, _texts, _texts)
+def test_chunks_say_what_the_whole_texts_say(base: str, changed: str, target: str, merged: str) -> None:
+    *sides, times = (repeated._places([text]) for text in (base, changed, target, merged))
+
+    whole = any(count > 1 and count > max(side[place] for side in sides) for place, count in times.items())
+    assert stands_twice((base, changed, target), merged) == whole
