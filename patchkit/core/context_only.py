@@ -157,7 +157,7 @@ def _told(carried: Sequence[CarriedHunk], found: Sequence[tuple[Hunk, Spot]]) ->
 
 def _refused(hunk: Hunk, reason: str, lines: Sequence[bytes], outline: Outline, scope: str | None) -> CarriedHunk:
     old = Place(scope or MODULE, hunk.old_start, hunk.old_start + len(hunk.old_lines) - 1)
-    gone = why_obsolete(hunk.old_lines, scope, outline, lines) if hunk.old_lines else None
+    gone = why_obsolete(hunk.old_lines, scope, outline, {line.strip() for line in lines}) if hunk.old_lines else None
     conflict = Conflict(b"".join(hunk.old_lines), b"".join(hunk.new_lines), b"")
     return CarriedHunk(0, Verdict.OBSOLETE if gone else Verdict.CONFLICT, old, None, gone or reason, conflict=conflict)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from rapidfuzz.distance import LCSseq
 
@@ -21,17 +21,17 @@ def why_obsolete(
     lines: Sequence[bytes],
     scope: str | None,
     outline: Outline,
-    target: Sequence[bytes],
+    target: Set[bytes],
     there: Sequence[bytes] = (),
 ) -> str | None:
     """Return why a hunk may be dropped, or None when the target still has something of it.
 
     ``lines`` are those that the hunk changes and its context, ``scope`` is the class or function around them if it is
-    known, both of the base; ``outline`` and ``target`` are the target's, ``there`` are its lines in place of the
-    hunk's. That a scope is gone is not enough: it may have got another name.
+    known, both of the base; ``outline`` is the target's, ``target`` are its lines, stripped, ``there`` those in place
+    of the hunk's. That a scope is gone is not enough: it may have got another name.
     """
     telling = {stripped for line in lines if len(stripped := line.strip()) >= TELLING}
-    if not telling or not telling.isdisjoint(line.strip() for line in target):
+    if not telling or not telling.isdisjoint(target):
         return None
     if _alike(telling, there):
         return None

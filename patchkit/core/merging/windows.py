@@ -12,11 +12,9 @@ from typing import Final, NamedTuple
 
 from patchkit.core.carried import Conflict, Verdict
 from patchkit.core.merging.alignment import Edit, partners
+from patchkit.core.merging.pieces import Piece, Range, moved
 from patchkit.core.merging.relocate import resolve_moved
-from patchkit.core.merging.resolve import Resolved, Span, resolve
-
-Range = tuple[int, int]
-"""Half-open, of 0-based lines."""
+from patchkit.core.merging.resolve import Resolved, resolve
 
 # Where a logical line begins for sure, strings aside.
 _BEGINS: Final = re.compile(rb"[ \t]*(?:def|class|async[ \t]+def)[ \t]+\w|@\w|(?:if|for|while|try|with|import|from)\b")
@@ -28,23 +26,6 @@ class Sides(NamedTuple):
     base: Sequence[bytes]
     changed: Sequence[bytes]
     target: Sequence[bytes]
-
-
-class Piece(NamedTuple):
-    """A stretch of the file."""
-
-    base: Range
-    changed: Range
-    target: Range
-    parts: list[bytes | Conflict]
-    """What stands there in the result."""
-    spans: list[Span]
-    """What became of the patch's changes in it; lines of the result count from the piece's beginning."""
-
-    @property
-    def conflicts(self) -> int:
-        """How many places in it could not be brought together."""
-        return sum(isinstance(part, Conflict) for part in self.parts)
 
 
 def structured(pieces: Sequence[Piece], sides: Sides, theirs: Sequence[Edit]) -> list[Piece]:
@@ -135,13 +116,6 @@ def _piece(base: Range, changed: Range, target: Range, resolved: Resolved) -> Pi
         moved(span, base[0], target[0] if span.verdict == Verdict.CONFLICT.value else 0) for span in resolved.spans
     ]
     return Piece(base, changed, target, parts, spans)
-
-
-def moved(span: Span, base: int, new: int) -> Span:
-    """Return a span with lines counted from elsewhere."""
-    return span._replace(
-        base=span.base + base, base_end=span.base_end + base, first=span.first + new, end=span.end + new
-    )
 
 
 # Surrogates stand for bytes that are no UTF-8, and become those bytes again.
