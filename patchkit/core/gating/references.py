@@ -20,7 +20,7 @@ _BINDING: Final = re.compile(
     rb"|^[ \t]+(\w+)[ \t]*(?::(?![ \t]*$)|=(?!=))",
     re.MULTILINE,
 )
-
+_ATTRIBUTE: Final = re.compile(rb"\.\s*(\w+)")
 
 _MANY: Final = 30
 """From so many words on, one pass over the text is quicker than a search for each."""
@@ -45,6 +45,7 @@ def stale_attributes(
     words = {word for line in _added(base, changed) for word in _WORD.findall(line)}
     if len(words) > _MANY:
         words.difference_update(_WORD.findall(target))
+        words.intersection_update(_WORD.findall(base))
     gone = {
         word.decode("utf-8", "replace")
         for word in words
@@ -71,6 +72,8 @@ def removed_attributes(
     for line in _added(result, target):
         for groups in _BINDING.findall(line):
             lost.update(word for word in groups if word)
+    if len(lost) > _MANY:
+        lost.intersection_update(_ATTRIBUTE.findall(result))
     lost = {word for word in lost if b"." + word in result and not _binds(result, word) and not _uses(changed, word)}
     if not lost:
         return

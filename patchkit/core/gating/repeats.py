@@ -17,6 +17,9 @@ from patchkit.core.scopes import MODULE
 TELLING: Final = 40
 """Bytes from which on a single statement that stands twice is no coincidence."""
 
+_FEW: Final = 200
+"""Up to so many lines a search for each takes less time than to split three texts."""
+
 _Key = tuple[str, bytes]
 
 
@@ -84,8 +87,9 @@ def _suspects(base: bytes, changed: bytes, target: bytes, result: bytes) -> froz
     """Return the lines that are new in the patch and stand more often in the result, scopes aside."""
     new = {line.strip() for line in new_lines(changed, base)}
     new = {line for line in new if len(line) > 3 and not line.startswith(b"#") and line not in base}
-    # What stands in the result once, be it as a part of a line, cannot stand there more often than elsewhere.
-    new = {line for line in new if result.count(line) > 1}
+    if len(new) <= _FEW:
+        # What stands in the result once, be it as a part of a line, cannot stand there more often than elsewhere.
+        new = {line for line in new if result.count(line) > 1}
     if not new:
         return frozenset()
     counts = [

@@ -22,6 +22,7 @@ from patchkit.core.gating.parsing import Version, parse, table, walk
 
 _CALL: Final = re.compile(rb"(?<![\w.])(?:(?:self|cls)\.)?([^\W\d]\w*)\(")
 _HEAD: Final = re.compile(rb"[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+[\w\x80-\xff]+")
+_DEFINED: Final = re.compile(rb"(?:def|class) ([\w\x80-\xff]+)[(:]")
 _OPTION: Final = re.compile(rb"[\"'](-[^\"'\n]*)[\"']")
 
 # Lines outside functions about whose coming or going pyflakes may know more than the compiler's table: an order that
@@ -191,15 +192,19 @@ class Verbatim:
             for node in walk(tree):
                 match node:
                     case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name)):
+                        if name.encode() not in self._defined:
+                            continue
                         call = b"\n".join(lines[node.lineno - 1 : node.end_lineno])
                         same = (side.same_heads(name.encode()) for side in sides)
                         both = zip(same, self._known_texts, strict=True)
-                        if not any(fits and call in text for fits, text in both) and self._defines(name.encode()):
+                        if not any(fits and call in text for fits, text in both):
                             return False
         return True
 
-    def _defines(self, name: bytes) -> bool:
-        return any(keyword + name + end in self._text for keyword in (b"def ", b"class ") for end in (b"(", b":"))
+    @cached_property
+    def _defined(self) -> frozenset[bytes]:
+        """The names of classes and functions in the result."""
+        return frozenset(_DEFINED.findall(self._text))
 
     @cached_property
     def _callers_fit(self) -> bool:
