@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import keyword
 import re
 from typing import Final
 
@@ -29,6 +30,8 @@ GIVEN: Final = frozenset(dir(builtins)) | frozenset(
 
 _WORD: Final = re.compile(rb"[^\W\d][\w\x80-\xff]*")
 _HEAD: Final = re.compile(rb"[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+([\w\x80-\xff]+)")
+_FROM: Final = re.compile(rb"[ \t]*from[ \t]+[\w.\x80-\xff]+[ \t]+import\b")
+_KEYWORDS: Final = frozenset(word.encode() for word in keyword.kwlist)
 _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, *_COMPREHENSIONS)
 _NAMING: Final = (ast.ExceptHandler, ast.Global, ast.MatchAs, ast.MatchMapping, ast.MatchStar, ast.Nonlocal, ast.alias)
@@ -143,6 +146,10 @@ def _parameters(node: ast.AST) -> set[str]:
 
 
 def bindable_words(line: bytes) -> list[bytes]:
-    """Return the words of a line outside functions that may be bound by it."""
+    """Return the words of a line outside functions that may be bound by it; of ``from x import y`` not those of x."""
     head = _HEAD.match(line)
-    return [head[1]] if head is not None else _WORD.findall(line.partition(b"#")[0])
+    if head is not None:
+        return [head[1]]
+    text = line.partition(b"#")[0]
+    source = _FROM.match(text)
+    return [word for word in _WORD.findall(text, source.end() if source else 0) if word not in _KEYWORDS]

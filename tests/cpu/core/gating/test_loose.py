@@ -62,7 +62,10 @@ def test_module_names() -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        (b"import os.path as p  # why", [b"import", b"os", b"path", b"as", b"p"]),
+        (b"import os.path as p  # why", [b"os", b"path", b"p"]),
+        (b"    from .a.b import c, d as e", [b"c", b"d", b"e"]),
+        (b"from a import (", []),
+        (b"from_a = b if c else None", [b"from_a", b"b", b"c"]),
         (b"    async def f(self, a):", [b"f"]),
         (b"class C(B):", [b"C"]),
         (b"    x: int = y", [b"x", b"int", b"y"]),
