@@ -16,6 +16,13 @@ from patchkit.core.scopes import MODULE
 
 # Decorators under which a second definition of the same name belongs to the first.
 _CHAINED: Final = frozenset({"overload", "setter", "getter", "deleter", "register", "dispatch", "variant", "instance"})
+# Nodes that may hold something twice: bodies, lists, calls; and those that hold nothing at all.
+_TELLING: Final = frozenset(
+    {ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Call, ast.Dict, ast.Set, ast.Assign, ast.AugAssign}
+    | {ast.Module, ast.For, ast.AsyncFor, ast.While, ast.If, ast.With, ast.AsyncWith, ast.Try, ast.ExceptHandler}
+    | {ast.match_case, getattr(ast, "TryStar", ast.Try)}
+)
+_LEAVES: Final = frozenset({ast.Name, ast.Constant})
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -53,6 +60,9 @@ def doubled(  # noqa: PLR0912 - one branch a kind of node
     while pending:
         node, scope = pending.pop()
         if touched is not None and not touched.node(node):
+            continue
+        if type(node) not in _TELLING:
+            pending += [(child, scope) for child in children(node) if type(child) not in _LEAVES]
             continue
         inner = scope
         match node:
