@@ -8,6 +8,8 @@ def split_lines(content: bytes) -> list[bytes]:
 
     ``bytes.splitlines`` also splits at a lone carriage return, which git and diff do not.
     """
+    if b"\r" not in content:
+        return content.splitlines(keepends=True)
     lines = content.split(b"\n")
     last = lines.pop()
     kept = [line + b"\n" for line in lines]

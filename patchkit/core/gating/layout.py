@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import Final
 
 from patchkit.core.gating.focus import INNER, head_of, is_whole, stub
+from patchkit.core.remembered import remembered
 
 _NEXT: Final = re.compile(rb"\n(?=class[ \t]|def[ \t]|async[ \t]+def[ \t])")
 _FIRST: Final = re.compile(rb"(?P<kind>class|def|async[ \t]+def)[ \t]+(?P<name>[\w\x80-\xff]+)")
@@ -149,9 +150,14 @@ class Layouts:
             at = end
 
 
+@remembered(most=2_000_000)
+def _parts(text: bytes) -> frozenset[bytes]:
+    return frozenset(_NEXT.split(text))
+
+
 def new_lines(content: bytes, other: bytes) -> frozenset[bytes]:
     """Return the lines of ``content``, without their endings, that ``other`` has nowhere."""
-    here, there = (frozenset(_NEXT.split(text)) for text in (content, other))
+    here, there = _parts(content), _parts(other)
     lines = frozenset(line for part in here - there for line in part.split(b"\n"))
     if len(lines) > _FEW:
         return lines.difference(other.split(b"\n"))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from patchkit.core.scopes import MODULE
 
 _HEADER = re.compile(rb"\n([ \t]*)(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)")
-_KEYWORDS = (b"def", b"class")
+_KEYWORDS = (b"def ", b"class ", b"def\t", b"class\t")
 _NO_STATEMENT = b")]}#\"'"
 
 
@@ -97,7 +97,7 @@ class Outline:
     def _headers(self) -> list[Header]:
         found: dict[int, Header] = {}
         # The pattern is tried where a keyword stands, since to try it at every line takes five times as long.
-        for keyword in _KEYWORDS:
+        for keyword in _KEYWORDS if self._has_tabs else _KEYWORDS[:2]:
             at = self._text.find(keyword)
             while at >= 0:
                 match = _HEADER.match(self._text, self._text.rfind(b"\n", 0, at))

@@ -71,8 +71,12 @@ def _cut_all(pieces: Sequence[Piece], sides: Sides, to_target: Sequence[int]) ->
 def _cut(piece: Piece, sides: Sides, to_target: Sequence[int]) -> list[Piece]:
     """Cut lines that all sides have before the first and the last definition in them."""
     (base, base_end), (changed, _), (target, target_end) = piece.base, piece.changed, piece.target
-    starts = [spot for spot in range(base, base_end) if to_target[spot] >= 0 and _BEGINS.match(sides.base[spot])]
-    cuts = sorted({starts[0], starts[-1]}) if starts else []
+
+    def first(spots: range) -> int | None:
+        return next((spot for spot in spots if to_target[spot] >= 0 and _BEGINS.match(sides.base[spot])), None)
+
+    spots = range(base, base_end)
+    cuts = sorted({spot for spot in (first(spots), first(spots[::-1])) if spot is not None})
     places = {base: target, base_end: target_end} | {spot: to_target[spot] for spot in cuts}
     found: list[Piece] = []
     for begin, end in zip([base, *cuts], [*cuts, base_end], strict=True):
