@@ -158,7 +158,9 @@ def _parts(text: bytes) -> frozenset[bytes]:
 def new_lines(content: bytes, other: bytes) -> frozenset[bytes]:
     """Return the lines of ``content``, without their endings, that ``other`` has nowhere."""
     here, there = _parts(content), _parts(other)
-    lines = frozenset(line for part in here - there for line in part.split(b"\n"))
+    # Nearly all lines of a part that differs stand in its other version.
+    beside = frozenset(line for part in there - here for line in part.split(b"\n"))
+    lines = frozenset(line for part in here - there for line in part.split(b"\n")) - beside
     if len(lines) > _FEW:
         return lines.difference(other.split(b"\n"))
     text = b"\n" + other + b"\n"
