@@ -6,8 +6,10 @@ import ast
 import symtable
 import warnings
 from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final
+
+from patchkit.core.remembered import remembered
 
 Version = tuple[int, int]
 """Major and minor version of a Python, such as ``(3, 10)``."""
@@ -19,7 +21,6 @@ UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What the parser and walks over its trees raise on texts that are no Python, hold a NUL, or nest too deep."""
 
 
-@lru_cache(maxsize=8)
 def parse(content: bytes, python: Version | None = None) -> ast.Module | None:
     """Parse ``content``, or return None when the running Python cannot.
 
@@ -27,6 +28,16 @@ def parse(content: bytes, python: Version | None = None) -> ast.Module | None:
     a version newer than the running Python asks for nothing more. Byte order marks and coding cookies are the
     parser's business. The tree is shared by everyone who asks for the same text: nobody may change it.
     """
+    return _parse(content) if python is None else _parsed(content, python)
+
+
+# A tree takes some 25 times the memory of its text.
+@remembered(most=1_000_000)
+def _parse(content: bytes) -> ast.Module | None:
+    return _parsed(content, None)
+
+
+def _parsed(content: bytes, python: Version | None) -> ast.Module | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a doubtful escape in somebody's file is no concern of ours
         try:
@@ -35,7 +46,7 @@ def parse(content: bytes, python: Version | None = None) -> ast.Module | None:
             return None
 
 
-@lru_cache(maxsize=8)
+@remembered(most=1_000_000)
 def table(content: bytes) -> symtable.SymbolTable | None:
     """Return the compiler's symbol table of ``content``, or None when the running Python cannot read it.
 
