@@ -21,6 +21,26 @@ def large_case(lines: int, *, conflicting: bool) -> Texts:
     return Texts(_file_of(base), _file_of(changed), _file_of(target), human=None)
 
 
+def dense_case(lines: int, *, clean: bool) -> Texts:
+    """Return a case of which both sides change every second statement; its human's text is None.
+
+    They change other words of it if ``clean``, else the same.
+    """
+    first, second = ("first", "second") if clean else ("first", "first")
+    sides = (("", ""), (first, "mine"), (second, "yours"))
+    texts = ["".join(_dense_line(number, word, by) for number in range(lines)) for word, by in sides]
+    return Texts(*(text.encode() for text in texts), human=None)
+
+
+def _dense_line(number: int, word: str, by: str) -> str:
+    if number % 100 == 0:
+        return f"class Layer{number}:\n"
+    if number % 10 == 1:
+        return f"    def step_{number}(self, first, second, mine=None, yours=None):\n"
+    text = f"        value_{number} = max(first[{number}], second[{number}])\n"
+    return text.replace(word, by) if word and number % 2 == 0 else text
+
+
 def _file_of(classes: list[str]) -> bytes:
     return ("import math\n\n\n" + "\n\n".join(classes)).encode()
 
