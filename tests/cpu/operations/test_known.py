@@ -18,7 +18,8 @@ from patchkit.operations.rebase import rebase
 from patchkit.operations.rebase_run import Surroundings
 from patchkit.operations.rebase_session import Request
 from patchkit.operations.regenerate import regenerate
-from patchkit.operations.upstream_check import Asked, Discovery, check_upstream
+from patchkit.operations.upstream_check import Discovery, check_upstream
+from patchkit.operations.upstream_targets import Asked
 from patchkit.store.series import load_series
 from patchkit.store.versions import load_versions
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -135,7 +137,7 @@ def test_a_release_joins_the_others_in_the_order_of_versions(version: str, expec
         version=version, tag=None, commit=None, date="2026-01-02", python="", ships=("m",), blobs={}, files={}
     )
     names = [version, "0.9.2", "0.10.0"]
-    extended = parse_yaml(extended_versions(versions, "x", release), "x")
+    extended: Any = parse_yaml(extended_versions(versions, "x", release), "x")
 
     assert [entry["version"] for entry in extended["megatron"]["releases"]] == [names[at] for at in expected]
 

@@ -60,7 +60,10 @@ def test_a_wheel_reads_as_a_tree(tmp_path: Path) -> None:
 def test_files_that_may_be_executed_are_told(tmp_path: Path) -> None:
     tree = WheelTree(make_wheel(tmp_path))
 
-    assert (tree.executables("megatron"), tree.executables(DIST_INFO)) == ({"megatron/core/tool.sh"}, frozenset())
+    assert (tree.executables("megatron"), tree.executables(DIST_INFO)) == (
+        frozenset({"megatron/core/tool.sh"}),
+        frozenset(),
+    )
 
 
 @pytest.mark.parametrize(

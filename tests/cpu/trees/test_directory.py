@@ -45,7 +45,7 @@ def test_files_that_may_be_executed_are_told(tmp_path: Path) -> None:
     (tmp_path / "setup.py").chmod(0o744)
     (tmp_path / "megatron" / "core" / "a.py").chmod(0o611)
 
-    assert (tree.executables(), tree.executables("megatron")) == ({"setup.py"}, frozenset())
+    assert (tree.executables(), tree.executables("megatron")) == (frozenset({"setup.py"}), frozenset())
 
 
 @pytest.mark.parametrize("path", ["../outside", "/etc/passwd", "link.py", "linked/a.py", "dangling"])

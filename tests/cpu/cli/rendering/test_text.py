@@ -152,9 +152,7 @@ def test_what_upstream_says_never_begins_a_workflow_command() -> None:
 
 def test_where_words_are_too_wide_the_matrix_has_signs() -> None:
     patches = [PatchAnswer(name=f"patch-number-{number}", state="look", verdict="review") for number in range(12)]
-    target = TargetAnswer(
-        name="1.0", title="v1.0", kind="release", state="look", as_of="1.0", patches=(*patches,)
-    )
+    target = TargetAnswer(name="1.0", title="v1.0", kind="release", state="look", as_of="1.0", patches=(*patches,))
     lines = render_text(replace(report(target), verdict="look", ok=False), colour=False, width=80).splitlines()
 
     at = next(number for number, line in enumerate(lines) if line.startswith("target"))
