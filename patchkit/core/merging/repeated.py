@@ -15,6 +15,7 @@ from typing import Final
 
 from patchkit.core.merging.lexemes import LineKind, LogicalLine, logical_lines
 from patchkit.core.merging.sides import says_something
+from patchkit.core.merging.words import SEPARATOR
 
 _Place = tuple[tuple[str, ...], str]
 """The headers of the blocks around a statement, the outermost first, and its key."""
@@ -37,7 +38,29 @@ def stands_twice(sides: Sequence[str], merged: str) -> bool:
     if not doubtful:
         return False
     known = [_places(_holding(each, doubtful)) for each in chunks[:-1]]
-    return any(times[place] > max(side[place] for side in known) for place in doubtful)
+    # What stands below a header of the other side's stands in this block on no side: the function tells then.
+    apart = {place for place in doubtful if not any(side[place] for side in known)}
+    if any(times[place] > max(side[place] for side in known) for place in doubtful - apart):
+        return True
+    return bool(apart) and _twice_in_function(apart, chunks)
+
+
+def _twice_in_function(apart: Iterable[_Place], chunks: Sequence[Sequence[str]]) -> bool:
+    """Tell whether one of the statements stands in its function more often in the last text than in any other."""
+    words = {_longest_word(key) for _, key in apart}
+    counts = [
+        _in_functions(_places(chunk for chunk in each if any(word in chunk for word in words))) for each in chunks
+    ]
+    return any(counts[-1][place] > max(side[place] for side in counts[:-1]) for place in _in_functions(Counter(apart)))
+
+
+def _in_functions(places: Counter[_Place]) -> Counter[_Place]:
+    """Count by the names of classes and functions alone: the headers of other blocks are left out."""
+    found: Counter[_Place] = Counter()
+    for (home, key), count in places.items():
+        # A name is one word, the key of any other header has at least a colon more.
+        found[tuple(header for header in home if SEPARATOR not in header), key] += count
+    return found
 
 
 def _holding(chunks: Iterable[str], places: Iterable[_Place]) -> Iterator[str]:

@@ -13,6 +13,8 @@ STRING: Final = (
 )
 """A pattern for a string without its prefix; one that is not closed ends with its line, or with the text."""
 
+SEPARATOR: Final = "\x1f"
+"""Stands between the words of a key."""
 _PREFIX: Final = r"\b[rRbBuUfFtT]{1,2}"
 _NAME: Final = r"\w+(?:\.\d+)?"
 _OPERATOR: Final = r"\*\*=?|//=?|>>=?|<<=?|->|:=|[-+*/%@&|^=!<>]=|\.\.\."
@@ -80,7 +82,7 @@ def key(text: str) -> str:
 
 def _find_key(text: str) -> str:
     found = words(text)
-    return "\x1f".join(_telling(found) if _LAST_COMMA.search(text) else found)
+    return SEPARATOR.join(_telling(found) if _LAST_COMMA.search(text) else found)
 
 
 _known_key = lru_cache(maxsize=8192)(_find_key)
