@@ -192,8 +192,8 @@ class _Merge:
             base = _physical(self.base, begin, end)
             self.spans.append(Span(*base, first, self.rows, "upstreamed", "the target has the same change"))
             return
-        if not mine and not yours:
-            self._carried(stretch.ours, [], "the target took out some of these lines already")
+        if not any(edit.new < edit.new_end for edit in (*stretch.ours, *stretch.theirs)):
+            self._both_took_out(stretch, ours, theirs)
             return
         reason = "both sides changed the same lines"
         if len(stretch.ours) == len(stretch.theirs) == 1:
@@ -223,6 +223,19 @@ class _Merge:
                 self._carried(stretch.ours, text, done)
                 return
         self._clash(begin, end, ours, theirs, reason)
+
+    def _both_took_out(self, stretch: Stretch, ours: tuple[int, int], theirs: tuple[int, int]) -> None:
+        """Take all lines out: each goes on one of the sides at least, or the edits would not meet."""
+        begin, end = stretch.begin, stretch.end
+        gone = [at for edit in stretch.ours for at in range(edit.old, edit.old_end)]
+        of_both = {at for at in gone if self.theirs.to_new[at] < 0}
+        if of_both & (self.ours.moved_lines ^ self.theirs.moved_lines):
+            self._clash(begin, end, ours, theirs, "one side takes lines out that the other side moved away")
+        elif len(of_both) == len(gone):
+            reason = "the target took out these lines and more"
+            self.spans.append(Span(*_physical(self.base, begin, end), self.rows, self.rows, "upstreamed", reason))
+        else:
+            self._carried(stretch.ours, [], "the target took out some of these lines already")
 
     def _woven(self, at: int, mine: LogicalLine, yours: LogicalLine) -> list[str] | None:
         old = self.base[at]

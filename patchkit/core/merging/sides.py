@@ -49,6 +49,22 @@ class Version:
             if says_something(self.base[at].key) and self.base[at].key in added
         }
 
+    def keeps_order(self, at: int, stays: int) -> bool:
+        """Tell whether the base's line ``at``, which this side moved, still is before (after) its neighbour ``stays``.
+
+        So it does where it stands in the same function or class and is indented no more than the neighbour.
+        """
+        if not 0 <= stays < len(self.base) or self.to_new[stays] < 0 or stays in self.moved_lines:
+            return False
+        there, home = self.to_new[stays], self._homes[1]
+        spots = [spot for spot, line in enumerate(self.lines) if line.key == self.base[at].key]
+        return all(
+            (spot < there) == (at < stays)
+            and home[spot] == home[there]
+            and self.lines[spot].indent <= self.lines[there].indent
+            for spot in spots
+        )
+
     @cached_property
     def _reordered(self) -> set[tuple[int, ...]]:
         """Classes and functions of the base of which this side put a line, or one like it, in another place."""
@@ -225,12 +241,21 @@ def says_something(key: str) -> bool:
 
 
 def moved(side: Version, other: Version, edit: Edit) -> bool:
-    """Tell whether ``side`` inserts beside a line that ``other`` moved away, or the other way round."""
+    """Tell whether ``side`` inserts beside a line that ``other`` moved past the place, or the other way round."""
     if edit.old == edit.old_end:
-        return edit.old - 1 in other.moved_lines or edit.old in other.moved_lines
+        return _moved_past(other, edit.old)
     if not side.moved_lines.intersection(range(edit.old, edit.old_end)):
         return False
-    return any(two.old == two.old_end and two.old in (edit.old, edit.old_end) for two in other.pairing.edits)
+    return any(
+        two.old == two.old_end and two.old in (edit.old, edit.old_end) and _moved_past(side, two.old)
+        for two in other.pairing.edits
+    )
+
+
+def _moved_past(mover: Version, place: int) -> bool:
+    """Tell whether a line beside ``place`` was moved and does not stand where it still comes before, or after, it."""
+    beside = ((place - 1, place), (place, place - 1))
+    return any(spot in mover.moved_lines and not mover.keeps_order(spot, stays) for spot, stays in beside)
 
 
 def both_moved(one: Version, two: Version, ours: Sequence[LogicalLine], theirs: Sequence[LogicalLine]) -> bool:
