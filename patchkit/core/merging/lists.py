@@ -99,8 +99,18 @@ class _ListMerge:
             if any(_is_ruling(entry, self.theirs) for entry in (*fresh, *left)):
                 return None
             if self.theirs.is_call and not all(_is_placeless(entry, self.theirs) for entry in (*fresh, *left)):
-                return None
+                return self._by_place_and_by_name(fresh, there)
         return [*there, *(_fitted(entry, self.old, self.theirs) for entry in fresh)]
+
+    def _by_place_and_by_name(self, fresh: Sequence[Entry], there: Sequence[Entry]) -> list[Entry] | None:
+        """Put entries that go by place before those of the other side that go by name, the only order there is."""
+        ours = [_fitted(entry, self.old, self.theirs) for entry in fresh]
+        ways = [{_is_placeless(entry, self.theirs) for entry in side} for side in (fresh, there)]
+        if ways == [{True}, {False}]:
+            return [*there, *ours]
+        if ways == [{False}, {True}]:
+            return [*ours, *there]
+        return None
 
 
 def _pair(old: Sequence[Entry], new: Sequence[Entry]) -> Pairing:
