@@ -87,7 +87,17 @@ class Member:
             inner = min((line.indent for line in lines if line.indent > head.indent), default=head.indent)
             is_class = head.definition[0] == "class"
             lines = [line for line in lines if line.indent <= head.indent or (is_class and line.indent == inner)]
-        return {word for line in lines for word in _WORD.findall(line.text)}
+        return {word for line in lines for word in _WORD.findall(_without_prose(line))}
+
+
+_PROSE = re.compile(r"[rRbBuU]{0,2}[\"'].*\s.*", re.DOTALL)
+"""A string with a space in it, which is for people; names in f-strings are names."""
+
+
+def _without_prose(line: LogicalLine) -> str:
+    """Return a line of code without its comments and without the text of its strings, where that is prose."""
+    kept = (lexeme for lexeme in line.lexemes if not lexeme.text.startswith("#"))
+    return "".join(lexeme.space + ('""' if _PROSE.fullmatch(lexeme.text) else lexeme.text) for lexeme in kept)
 
 
 def _stored(line: LogicalLine) -> set[str]:
@@ -95,8 +105,9 @@ def _stored(line: LogicalLine) -> set[str]:
         names = line.text.partition("import")[2].strip(" ()\n").split(",")
         return {name.split()[-1].partition(".")[0] for name in names if name.split()}
     found: set[str] = set()
+    text = _without_prose(line)
     for pattern in _STORES:
-        for match in pattern.finditer(line.text):
+        for match in pattern.finditer(text):
             found.update(_NAME.findall(match[1]))
     return found
 
