@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -61,6 +62,9 @@ def _alike(old: Sequence[LogicalLine], new: Sequence[LogicalLine], moved: set[st
     # best[i][j]: the greatest sum for old[i:], new[j:].
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
     scores = [[0.0 if one.key in moved or two.key in moved else likeness(one, two) for two in new] for one in old]
+    for row, column in _same_beginnings(old, new):
+        if old[row].key not in moved and new[column].key not in moved:
+            scores[row][column] = max(scores[row][column], ALIKE)
     for row in range(rows - 1, -1, -1):
         here, below, score = best[row], best[row + 1], scores[row]
         for column in range(columns - 1, -1, -1):
@@ -79,6 +83,26 @@ def _alike(old: Sequence[LogicalLine], new: Sequence[LogicalLine], moved: set[st
         else:
             column += 1
     return pairs
+
+
+def _same_beginnings(old: Sequence[LogicalLine], new: Sequence[LogicalLine]) -> list[tuple[int, int]]:
+    """Return the pairs of statements that are equal up to their first bracket, where no other one here is."""
+    starts: list[dict[str, int]] = []
+    for lines in (old, new):
+        found = [(start, at) for at, line in enumerate(lines) if (start := _beginning(line))]
+        times = Counter(start for start, _ in found)
+        starts.append({start: at for start, at in found if times[start] == 1})
+    return [(at, starts[1][start]) for start, at in starts[0].items() if start in starts[1]]
+
+
+def _beginning(line: LogicalLine) -> str:
+    """Return what stands before the bracket of a call, ``x = f(`` or ``f.g(``; empty for other lines."""
+    if line.kind is not LineKind.CODE or line.definition is not None or line.is_import:
+        return ""
+    head, bracket, _ = line.key.partition("\x1f(")
+    words = head.split("\x1f")
+    called = bool(bracket) and words[-1].isidentifier() and words[0] not in _KEYWORDS
+    return head if called else ""
 
 
 def likeness(one: LogicalLine, two: LogicalLine) -> float:
