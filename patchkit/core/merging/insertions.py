@@ -136,7 +136,7 @@ def members(lines: Sequence[LogicalLine]) -> list[Member]:
 
 
 def both(
-    ours: Sequence[LogicalLine], theirs: Sequence[LogicalLine], *, blank_below: tuple[bool, bool]
+    ours: Sequence[LogicalLine], theirs: Sequence[LogicalLine], *, blank_below: tuple[bool, bool], wraps: bool = False
 ) -> tuple[list[LogicalLine], bool] | None:
     """Return the patch's lines that the target lacks, and whether they go first; None when the two do not go together.
 
@@ -144,7 +144,8 @@ def both(
     the statement above, or paragraphs tell otherwise; ``blank_below`` says whether a blank line follows the patch's
     lines and the target's. Members that both sides bring stay the target's. Two members of one name do not go together,
     nor do
-    statements that use each other's names, whose order has a meaning that nobody stated.
+    statements that use each other's names, whose order has a meaning that nobody stated. With ``wraps`` the target's
+    lines end in a header around what follows, and the patch's go before them.
     """
     mine, yours = members(ours), members(theirs)
     their_keys = {member.key for member in yours if member.key}
@@ -158,7 +159,9 @@ def both(
     taken = {name for member in yours for name in member.bound}
     if any(member.bound & taken for member in fresh):
         return None
-    if any(_apart(one, two) for one in fresh for two in other):
+    # What leaves the block before a mere header leaves what follows it, as it did in the patch.
+    heads = wraps and all(line.opens for member in other for line in member.code)
+    if any(_apart(one, two, heads=heads) for one in fresh for two in other):
         return None
     if {_is_bare_field(member) for member in (*fresh, *other)} == {True, False}:
         # A dataclass takes no field without default behind one that has one.
@@ -171,12 +174,14 @@ def both(
     return [line for member in fresh for line in member.lines], first
 
 
-def _apart(one: Member, two: Member) -> bool:
+def _apart(one: Member, two: Member, *, heads: bool) -> bool:
     """Tell whether two members of the two sides cannot both go in, in whatever order."""
     if _alike(one, two) or _depends(one, two) or _depends(two, one):
         return True
     if one.is_branch and two.is_branch:
         return True
+    if heads:
+        return False
     return (one.leaves and not two.is_declaration) or (two.leaves and not one.is_declaration)
 
 

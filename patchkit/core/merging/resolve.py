@@ -276,7 +276,7 @@ class _Merge:
             return [_deeper(line, our_shift) for line in mine]
         behind = self.theirs.place(edit.old, edit.old)[1] + len(yours)
         blank = self.ours.blank_before(edit.new_end), self.theirs.blank_before(behind)
-        together = both(mine, yours, blank_below=blank)
+        together = both(mine, yours, blank_below=blank, wraps=wraps)
         if together is None:
             return None
         fresh, first = together
