@@ -120,8 +120,10 @@ class Version:
     def at_home(self, at: int) -> bool:
         """Tell whether the base's line ``at`` stands here in the class or function that it stands in in the base."""
         there = self.to_new[at]
-        if there < 0:
-            return False
+        return there >= 0 and self.is_home(at, there)
+
+    def is_home(self, at: int, there: int) -> bool:
+        """Tell whether the line ``there`` stands in the class or function that the base's line ``at`` stands in."""
         return tuple(self.to_new[header] for header in self._homes[0][at]) == self._homes[1][there]
 
     def moved_out(self, edit: Edit, lines: Sequence[LogicalLine]) -> bool:
@@ -243,19 +245,29 @@ def says_something(key: str) -> bool:
 def moved(side: Version, other: Version, edit: Edit) -> bool:
     """Tell whether ``side`` inserts beside a line that ``other`` moved past the place, or the other way round."""
     if edit.old == edit.old_end:
-        return _moved_past(other, edit.old)
+        return _moved_past(other, edit.old, side.lines[edit.new : edit.new_end])
     if not side.moved_lines.intersection(range(edit.old, edit.old_end)):
         return False
     return any(
-        two.old == two.old_end and two.old in (edit.old, edit.old_end) and _moved_past(side, two.old)
+        two.old == two.old_end
+        and two.old in (edit.old, edit.old_end)
+        and _moved_past(side, two.old, other.lines[two.new : two.new_end])
         for two in other.pairing.edits
     )
 
 
-def _moved_past(mover: Version, place: int) -> bool:
-    """Tell whether a line beside ``place`` was moved and does not stand where it still comes before, or after, it."""
-    beside = ((place - 1, place), (place, place - 1))
-    return any(spot in mover.moved_lines and not mover.keeps_order(spot, stays) for spot, stays in beside)
+def _moved_past(mover: Version, place: int, inserted: Sequence[LogicalLine]) -> bool:
+    """Tell whether a line beside ``place`` was moved and does not stand where it still comes before, or after, it.
+
+    The order of imports says nothing.
+    """
+    imports = all(line.is_import for line in inserted)
+    return any(
+        spot in mover.moved_lines
+        and not (imports and mover.base[spot].is_import)
+        and not mover.keeps_order(spot, stays)
+        for spot, stays in ((place - 1, place), (place, place - 1))
+    )
 
 
 def both_moved(one: Version, two: Version, ours: Sequence[LogicalLine], theirs: Sequence[LogicalLine]) -> bool:

@@ -15,6 +15,7 @@ from patchkit.core.merging.alignment import Edit, partners
 from patchkit.core.merging.pieces import Piece, Range, moved
 from patchkit.core.merging.relocate import resolve_moved
 from patchkit.core.merging.resolve import Resolved, resolve
+from patchkit.core.merging.runs import resolve_runs
 
 # Where a logical line begins for sure, strings aside.
 _BEGINS: Final = re.compile(rb"[ \t]*(?:def|class|async[ \t]+def)[ \t]+\w|@\w|(?:if|for|while|try|with|import|from)\b")
@@ -46,9 +47,9 @@ def structured(pieces: Sequence[Piece], sides: Sides, theirs: Sequence[Edit]) ->
         whole = _window(cut, sides)
         if not whole.conflicts:
             return [whole]
-        moved_back = reordered(sides)
-        if moved_back is not None and not moved_back.conflicts:
-            return [moved_back]
+        for moved_back in (reordered(sides), _followed(sides)):
+            if moved_back is not None and not moved_back.conflicts:
+                return [moved_back]
     return result
 
 
@@ -98,6 +99,14 @@ def _windows(cut: Sequence[Piece], edges: Sequence[int]) -> list[Range]:
 def reordered(sides: Sides) -> Piece | None:
     """Return the whole file merged with its definitions in one order; None when none of them moved."""
     resolved = resolve_moved(*map(_text, sides))
+    if resolved is None:
+        return None
+    return _piece((0, len(sides.base)), (0, len(sides.changed)), (0, len(sides.target)), resolved)
+
+
+def _followed(sides: Sides) -> Piece | None:
+    """Return the whole file merged with runs of statements where the target moved them; None when there are none."""
+    resolved = resolve_runs(*map(_text, sides))
     if resolved is None:
         return None
     return _piece((0, len(sides.base)), (0, len(sides.changed)), (0, len(sides.target)), resolved)

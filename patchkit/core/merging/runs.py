@@ -1,0 +1,148 @@
+"""Runs of statements that the target moved within a function, put where it has them so that a merge finds them there.
+
+To a merge they are taken out and put in elsewhere, and what the patch changes inside of them has no place. What counts
+as moved is told by the text alone: several lines in a row, word for word and only there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from patchkit.core.merging.alignment import Edit
+from patchkit.core.merging.lexemes import LineKind, LogicalLine, logical_lines
+from patchkit.core.merging.original import original
+from patchkit.core.merging.resolve import Resolved, resolve
+from patchkit.core.merging.sides import Version, says_something
+
+FEW = 25
+"""Words that a run must have at least to be known by them."""
+
+
+class _Run(NamedTuple):
+    """Lines ``[begin, end)`` of the base that the target has from ``there`` on, indented by ``columns`` more."""
+
+    begin: int
+    end: int
+    there: int
+    columns: int
+
+
+def resolve_runs(base: str, changed: str, target: str) -> Resolved | None:
+    """Merge three versions of a source of which the target moved runs of lines that the patch changes.
+
+    None when there are none, or when it is not clear what belongs to one: the patch inserts at its edge, takes its
+    first or last line out, or inserts where the target has it.
+    """
+    old, ours, theirs = logical_lines(base), logical_lines(changed), logical_lines(target)
+    yours = Version(old, theirs)
+    moved = _moved(yours)
+    if not moved or not all(line.full.endswith("\n") for line in (*old, *ours)):
+        return None
+    mine = Version(old, ours)
+    runs = [run for run in moved if any(_is_inside(edit, run) for edit in mine.pairing.edits)]
+    if not runs:
+        return None
+    places = [_place(run, mine, yours) for run in runs]
+    if any(place is None for place in places):
+        return None
+    old_order, our_order = list(range(len(old))), list(range(len(ours)))
+    for run, place in zip(runs, places, strict=True):
+        assert place is not None  # noqa: S101 - looked at above
+        first, last = mine.to_new[run.begin], mine.to_new[run.end - 1]
+        _move(old_order, range(run.begin, run.end), place)
+        _move(our_order, range(first, last + 1), mine.to_new[place])
+    columns = {at: run.columns for run in runs for at in range(run.begin, run.end)}
+    our_columns = {
+        at: run.columns for run in runs for at in range(mine.to_new[run.begin], mine.to_new[run.end - 1] + 1)
+    }
+    old = [old[at].indented(columns.get(at, 0)) for at in old_order]
+    ours = [ours[at].indented(our_columns.get(at, 0)) for at in our_order]
+    merged = resolve(_text(old), _text(ours), target)
+    return Resolved(merged.parts, list(original(merged.spans, old, theirs)))
+
+
+def _is_inside(edit: Edit, run: _Run) -> bool:
+    return (edit.old < run.end and run.begin < edit.old_end) or run.begin <= edit.old == edit.old_end <= run.end
+
+
+def _moved(side: Version) -> list[_Run]:
+    """Return the runs that ``side`` moved, in the order of the base."""
+    taken = set(side.to_new)
+    fresh = [at for at in range(len(side.lines)) if at not in taken]
+    spots: dict[str, list[int]] = {}
+    for at in fresh:
+        spots.setdefault(side.lines[at].key, []).append(at)
+    found: list[_Run] = []
+    at = 0
+    while at < len(side.base):
+        there = spots.get(side.base[at].key, []) if side.to_new[at] < 0 and side.base[at].text else []
+        runs = [_longest(side, taken, at, spot) for spot in there]
+        best = max(runs, key=lambda run: run.end, default=None)
+        if best is not None and _is_telling(side, best) and sum(run.end == best.end for run in runs) == 1:
+            found.append(best)
+            at = best.end
+        else:
+            at += 1
+    return found
+
+
+def _longest(side: Version, taken: set[int], begin: int, there: int) -> _Run:
+    columns = side.lines[there].indent - side.base[begin].indent
+    end, spot = begin, there
+    while (
+        end < len(side.base)
+        and spot < len(side.lines)
+        and side.to_new[end] < 0
+        and spot not in taken
+        and side.base[end].key == side.lines[spot].key
+        and side.lines[spot].indent - side.base[end].indent == columns
+    ):
+        end, spot = end + 1, spot + 1
+    return _Run(begin, end, there, columns)
+
+
+def _is_telling(side: Version, run: _Run) -> bool:
+    lines = side.base[run.begin : run.end]
+    code = [line for line in lines if line.kind is LineKind.CODE and says_something(line.key)]
+    keys = [line.key for line in lines]
+    return (
+        len(code) > 1
+        and sum(len(line.words) for line in lines) >= FEW
+        and not any(line.definition for line in lines)
+        and side.is_home(run.begin, run.there)
+        and _times(keys, side.base) == 1
+        and _times(keys, side.lines) == 1
+    )
+
+
+def _times(keys: Sequence[str], lines: Sequence[LogicalLine]) -> int:
+    return sum(
+        [line.key for line in lines[at : at + len(keys)]] == keys
+        for at in range(len(lines))
+        if lines[at].key == keys[0]
+    )
+
+
+def _place(run: _Run, mine: Version, yours: Version) -> int | None:
+    """Return the base's line behind which the target has a run; None when it is not clear what the patch has there."""
+    to_base = {there: at for at, there in enumerate(yours.to_new) if there >= 0}
+    before = next((to_base[spot] for spot in range(run.there - 1, -1, -1) if spot in to_base), None)
+    if before is None or mine.to_new[before] < 0 or mine.to_new[run.begin] < 0 or mine.to_new[run.end - 1] < 0:
+        return None
+    if any(edit.old == edit.old_end and edit.old in (run.begin, run.end, before + 1) for edit in mine.pairing.edits):
+        return None
+    inside = range(mine.to_new[run.begin], mine.to_new[run.end - 1] + 1)
+    partners = [mine.to_new[at] for at in range(run.begin, run.end) if mine.to_new[at] >= 0]
+    return before if all(at in inside for at in partners) else None
+
+
+def _move(order: list[int], block: range, behind: int) -> None:
+    """Put the lines of a block behind the line ``behind``."""
+    rest = [at for at in order if at not in block]
+    spot = rest.index(behind) + 1
+    order[:] = [*rest[:spot], *block, *rest[spot:]]
+
+
+def _text(lines: Sequence[LogicalLine]) -> str:
+    return "".join(line.full for line in lines)
