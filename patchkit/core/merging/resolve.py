@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from patchkit.core.merging.alignment import Edit
+from patchkit.core.merging.docstrings import ours_first
 from patchkit.core.merging.insertions import both, within
 from patchkit.core.merging.lexemes import LogicalLine, indented, logical_lines
 from patchkit.core.merging.sides import Version, both_moved, depth, moved, shift
@@ -274,6 +275,10 @@ class _Merge:
             return None
         if within(their_keys, keys):
             return [_deeper(line, our_shift) for line in mine]
+        described = ours_first(edit.old, self.ours, self.theirs, mine, yours)
+        if described is not None:
+            ours = [_deeper(line, our_shift) for line in mine]
+            return ours + theirs if described else theirs + ours
         behind = self.theirs.place(edit.old, edit.old)[1] + len(yours)
         blank = self.ours.blank_before(edit.new_end), self.theirs.blank_before(behind)
         together = both(mine, yours, blank_below=blank, wraps=wraps)

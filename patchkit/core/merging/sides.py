@@ -158,6 +158,10 @@ class Version:
         between = self.lines[header + 1 : self.place(edit.old, edit.old)[0]]
         return all(line.indent > width or line.kind is not LineKind.CODE for line in between)
 
+    def owner(self, at: int) -> int | None:
+        """Return the base's line that heads the class or function around the base's line ``at``; None at the module."""
+        return self._homes[0][at][-1] if self._homes[0][at] else None
+
     def header(self, place: int, level: int) -> int | None:
         """Return the base's line that heads the block of an insertion before ``place``, indented by ``level``."""
         for at in range(place - 1, -1, -1):
