@@ -8,7 +8,8 @@ from typing import NamedTuple
 from patchkit.core.merging.alignment import Edit
 from patchkit.core.merging.docstrings import ours_first
 from patchkit.core.merging.insertions import both, within
-from patchkit.core.merging.lexemes import LogicalLine, indented, logical_lines
+from patchkit.core.merging.lexemes import LineKind, LogicalLine, indented, logical_lines
+from patchkit.core.merging.renames import Rename, applied, is_everywhere, rename, stands
 from patchkit.core.merging.sides import Version, both_moved, depth, moved, shift
 from patchkit.core.merging.sweep import Side, Stretch, span, sweep
 from patchkit.core.merging.weave import weave
@@ -41,9 +42,17 @@ class Resolved(NamedTuple):
     spans: list[Span]
 
 
-def resolve(base: str, changed: str, target: str) -> Resolved:
-    """Merge three versions of a Python source."""
-    return _Merge(logical_lines(base), logical_lines(changed), logical_lines(target)).run()
+def resolve(base: str, changed: str, target: str, *, is_whole: bool = False) -> Resolved:
+    """Merge three versions of a Python source; ``is_whole`` when it is no part of one."""
+    sides = logical_lines(base), logical_lines(changed), logical_lines(target)
+    merge = _Merge(*sides, is_whole=is_whole)
+    resolved = merge.run()
+    if merge.renames:
+        text = "".join(part for part in resolved.parts if isinstance(part, str))
+        if any(stands(change.old, logical_lines(text), is_attribute=change.is_attribute) for change in merge.renames):
+            # A name that has gone from one side is left in what the other side put in elsewhere.
+            return _Merge(*sides, is_whole=False).run()
+    return resolved
 
 
 _ELSEWHERE = "the lines stand in another class, function or block on the other side"
@@ -52,8 +61,12 @@ _NEARBY = "the target changed lines nearby"
 
 
 class _Merge:
-    def __init__(self, base: list[LogicalLine], changed: list[LogicalLine], target: list[LogicalLine]) -> None:
+    def __init__(
+        self, base: list[LogicalLine], changed: list[LogicalLine], target: list[LogicalLine], *, is_whole: bool
+    ) -> None:
         self.base = base
+        self.is_whole = is_whole
+        self.renames: list[Rename] = []
         self.ours, self.theirs = Version(base, changed), Version(base, target)
         self.parts: list[str | Clash] = []
         self.spans: list[Span] = []
@@ -223,7 +236,30 @@ class _Merge:
             if text is not None:
                 self._carried(stretch.ours, text, done)
                 return
-        self._clash(begin, end, ours, theirs, reason)
+        self._renamed_or_clash(stretch, ours, theirs, reason)
+
+    def _renamed_or_clash(self, stretch: Stretch, ours: tuple[int, int], theirs: tuple[int, int], reason: str) -> None:
+        begin, end = stretch.begin, stretch.end
+        text = self._renamed(begin, end, ours, theirs) if self.is_whole else None
+        if text is None:
+            self._clash(begin, end, ours, theirs, reason)
+        else:
+            self._carried(stretch.ours, text, "one side rewrote these lines, the other one renamed what is in them")
+
+    def _renamed(self, begin: int, end: int, ours: tuple[int, int], theirs: tuple[int, int]) -> list[str] | None:
+        """Return the lines of the side that rewrote them with the name that the other side gave something in them."""
+        sides = ((self.theirs, theirs, self.ours, ours), (self.ours, ours, self.theirs, theirs))
+        for renaming, (first, last), rewriting, place in sides:
+            change = rename(self.base[begin:end], renaming.lines[first:last])
+            if (
+                change is not None
+                and is_everywhere(change, self.base, renaming.lines)
+                and all(renaming.to_new[at] == first + at - begin and renaming.at_home(at) for at in range(begin, end))
+                and all(rewriting.at_home(at) for at in range(begin, end) if rewriting.to_new[at] >= 0)
+            ):
+                self.renames.append(change)
+                return [line.blank + applied(change, line) + line.end for line in rewriting.lines[slice(*place)]]
+        return None
 
     def _both_took_out(self, stretch: Stretch, ours: tuple[int, int], theirs: tuple[int, int]) -> None:
         """Take all lines out: each goes on one of the sides at least, or the edits would not meet."""

@@ -44,7 +44,7 @@ def structured(pieces: Sequence[Piece], sides: Sides, theirs: Sequence[Edit]) ->
     result += cut[at:]
     if any(piece.conflicts for piece in result):
         # Code that moved farther than to the next definition is found in the whole file.
-        whole = _window(cut, sides)
+        whole = _window(cut, sides, is_whole=True)
         if not whole.conflicts:
             return [whole]
         for moved_back in (reordered(sides), _followed(sides)):
@@ -112,13 +112,16 @@ def _followed(sides: Sides) -> Piece | None:
     return _piece((0, len(sides.base)), (0, len(sides.changed)), (0, len(sides.target)), resolved)
 
 
-def _window(pieces: Sequence[Piece], sides: Sides) -> Piece:
+def _window(pieces: Sequence[Piece], sides: Sides, *, is_whole: bool = False) -> Piece:
     first, last = pieces[0], pieces[-1]
     base = first.base[0], last.base[1]
     changed = first.changed[0], last.changed[1]
     target = first.target[0], last.target[1]
     resolved = resolve(
-        _text(sides.base[slice(*base)]), _text(sides.changed[slice(*changed)]), _text(sides.target[slice(*target)])
+        _text(sides.base[slice(*base)]),
+        _text(sides.changed[slice(*changed)]),
+        _text(sides.target[slice(*target)]),
+        is_whole=is_whole,
     )
     return _piece(base, changed, target, resolved)
 

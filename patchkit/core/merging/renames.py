@@ -1,0 +1,64 @@
+"""One side only gave a name another one in lines that the other side rewrote: what was rewritten takes the new name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from patchkit.core.merging.lexemes import LineKind, LogicalLine
+
+
+class Rename(NamedTuple):
+    """A name, or an attribute (behind a dot), that became another one."""
+
+    old: str
+    new: str
+    is_attribute: bool
+
+
+def rename(old: Sequence[LogicalLine], new: Sequence[LogicalLine]) -> Rename | None:
+    """Return the one name that is another one in ``new``, statement by statement; None when anything else differs."""
+    if not old or len(old) != len(new):
+        return None
+    found: set[Rename] = set()
+    for one, two in zip(old, new, strict=True):
+        if one.kind is not two.kind or one.indent != two.indent or len(one.words) != len(two.words):
+            return None
+        if one.kind is not LineKind.CODE and one.key != two.key:
+            return None
+        before = ""
+        for word, other in zip(one.words, two.words, strict=True):
+            if word != other:
+                if not (word.isidentifier() and other.isidentifier()):
+                    return None
+                found.add(Rename(word, other, before == "."))
+            before = word
+    return found.pop() if len(found) == 1 else None
+
+
+def is_everywhere(change: Rename, base: Sequence[LogicalLine], side: Sequence[LogicalLine]) -> bool:
+    """Tell whether ``side`` has the old name nowhere any more, and ``base`` did not have the new one."""
+    is_attribute = change.is_attribute
+    return not stands(change.old, side, is_attribute=is_attribute) and not stands(
+        change.new, base, is_attribute=is_attribute
+    )
+
+
+def stands(name: str, lines: Sequence[LogicalLine], *, is_attribute: bool) -> bool:
+    """Tell whether a name, or an attribute, is anywhere in the code."""
+    pattern = re.compile(rf"\.\s*{name}\b" if is_attribute else rf"(?<![\w.]){name}\b")
+    return any(pattern.search(line.text) for line in lines if line.kind is LineKind.CODE)
+
+
+def applied(change: Rename, line: LogicalLine) -> str:
+    """Return the text of a line with the new name in it."""
+    if line.kind is not LineKind.CODE:
+        return line.text
+    words: list[str] = []
+    before = ""
+    for lexeme in line.lexemes:
+        is_it = lexeme.key == change.old and (before == ".") is change.is_attribute
+        words.append(lexeme.space + (change.new if is_it else lexeme.text))
+        before = lexeme.key
+    return "".join(words)
