@@ -25,7 +25,7 @@ from random import Random
 from typing import NamedTuple
 
 from benchmarks.carry.edit_makers import MAKERS
-from benchmarks.carry.small_edits import SmallEdit, Source, apart, applied
+from benchmarks.carry.small_edits import Change, SmallEdit, Source, apart, applied
 from patchkit import carry_file
 from patchkit.core.carry import Status
 
@@ -121,7 +121,7 @@ def probe(
     if result.status is not Status.CLEAN or result.content is None:
         return result.status, None
     text = result.content.decode()
-    if truths and tree(text) in [tree(truth) for truth in truths]:
+    if tree(text) in [tree(truth) for truth in truths or _after_a_rename(base, [*ours, *theirs], shared)]:
         return result.status, None
     what = (*(edit.what for edit in (*ours, *theirs)), *(f"both: {edit.what}" for edit in shared))
     return result.status, Finding("wrong" if truths else "contradiction", base, changed, target, text, truths, what)
@@ -136,6 +136,20 @@ def _contradict(base: str, edits: Sequence[SmallEdit]) -> bool:
         # An entry in front of one that goes is an entry all the same.
         and not any(change.text.endswith(", ") for edit in edits for change in edit.changes)
     )
+
+
+def _after_a_rename(base: str, edits: Sequence[SmallEdit], shared: Sequence[SmallEdit]) -> list[str]:
+    """Return what is left by an edit of lines in which the other edit gives a local variable another name."""
+    found: list[str] = []
+    for one, two in (edits, edits[::-1]):
+        if one.what.startswith("rename "):
+            name, fresh = base[one.changes[0].begin : one.changes[0].end], one.changes[0].text
+            text = applied(base, [two, *shared])
+            places = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name) and node.id == name]
+            source = Source(text)
+            changes = tuple(Change(*source.span(node), fresh) for node in places)
+            found.append(applied(text, [SmallEdit(one.what, changes)]) if changes else text)
+    return found
 
 
 def _clear(one: SmallEdit, two: SmallEdit) -> bool:

@@ -37,11 +37,19 @@ def rename(old: Sequence[LogicalLine], new: Sequence[LogicalLine]) -> Rename | N
     return found.pop() if len(found) == 1 else None
 
 
-def is_everywhere(change: Rename, base: Sequence[LogicalLine], side: Sequence[LogicalLine]) -> bool:
-    """Tell whether ``side`` has the old name nowhere any more, and ``base`` did not have the new one."""
-    is_attribute = change.is_attribute
-    return not stands(change.old, side, is_attribute=is_attribute) and not stands(
-        change.new, base, is_attribute=is_attribute
+def is_everywhere(
+    change: Rename, others: Sequence[LogicalLine], base: Sequence[LogicalLine], side: Sequence[LogicalLine]
+) -> bool:
+    """Tell whether ``side`` has the old name nowhere any more, and ``base`` did not have the new one.
+
+    ``others`` are the base's lines that the other side did not rewrite: the old name has to be there too, or another
+    thing may have taken its place in one statement.
+    """
+    old, new, is_attribute = change
+    return (
+        stands(old, others, is_attribute=is_attribute)
+        and not stands(old, side, is_attribute=is_attribute)
+        and not stands(new, base, is_attribute=is_attribute)
     )
 
 

@@ -206,7 +206,8 @@ class _Merge:
             base = _physical(self.base, begin, end)
             self.spans.append(Span(*base, first, self.rows, "upstreamed", "the target has the same change"))
             return
-        if not any(edit.new < edit.new_end for edit in (*stretch.ours, *stretch.theirs)):
+        if self.is_whole and not any(edit.new < edit.new_end for edit in (*stretch.ours, *stretch.theirs)):
+            # In a part of a file nobody sees whether a side took the lines out or put them elsewhere.
             self._both_took_out(stretch, ours, theirs)
             return
         reason = "both sides changed the same lines"
@@ -240,11 +241,26 @@ class _Merge:
 
     def _renamed_or_clash(self, stretch: Stretch, ours: tuple[int, int], theirs: tuple[int, int], reason: str) -> None:
         begin, end = stretch.begin, stretch.end
+        if self._only_comments(begin, end, theirs) and all(
+            self.ours.at_home(at) for at in range(begin, end) if self.ours.to_new[at] >= 0
+        ):
+            reason = "the target changed comments among lines that the patch rewrote"
+            self._carried(stretch.ours, (line.full for line in self.ours.lines[slice(*ours)]), reason)
+            return
         text = self._renamed(begin, end, ours, theirs) if self.is_whole else None
         if text is None:
             self._clash(begin, end, ours, theirs, reason)
         else:
             self._carried(stretch.ours, text, "one side rewrote these lines, the other one renamed what is in them")
+
+    def _only_comments(self, begin: int, end: int, theirs: tuple[int, int]) -> bool:
+        """Tell whether the target has the code of the base's lines, in the same blocks, with other comments."""
+        sides = [
+            [(line.kind, line.key, line.indent) for line in lines if line.kind is not LineKind.COMMENT]
+            for lines in (self.base[begin:end], self.theirs.lines[slice(*theirs)])
+        ]
+        at_home = (self.theirs.at_home(at) for at in range(begin, end) if self.theirs.to_new[at] >= 0)
+        return bool(sides[0]) and sides[0] == sides[1] and all(at_home)
 
     def _renamed(self, begin: int, end: int, ours: tuple[int, int], theirs: tuple[int, int]) -> list[str] | None:
         """Return the lines of the side that rewrote them with the name that the other side gave something in them."""
@@ -253,7 +269,7 @@ class _Merge:
             change = rename(self.base[begin:end], renaming.lines[first:last])
             if (
                 change is not None
-                and is_everywhere(change, self.base, renaming.lines)
+                and is_everywhere(change, [*self.base[:begin], *self.base[end:]], self.base, renaming.lines)
                 and all(renaming.to_new[at] == first + at - begin and renaming.at_home(at) for at in range(begin, end))
                 and all(rewriting.at_home(at) for at in range(begin, end) if rewriting.to_new[at] >= 0)
             ):
