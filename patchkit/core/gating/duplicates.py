@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from patchkit.core.gating.constants import constants
 from patchkit.core.gating.focus import Touched
 from patchkit.core.gating.parsing import Definition, children
 from patchkit.core.scopes import MODULE
@@ -29,7 +30,7 @@ class Place(msgspec.Struct, frozen=True):
     """Something that has a name, in a list, body or call where names ought to differ."""
 
     kind: str
-    """``definition``, ``import``, ``field``, ``parameter``, ``keyword``, ``key`` or ``entry``."""
+    """``definition``, ``import``, ``field``, ``value``, ``parameter``, ``keyword``, ``key`` or ``entry``."""
     scope: str
     """Qualified name of the class or function around it, or ``<module>``."""
     name: str
@@ -70,6 +71,7 @@ def doubled(  # noqa: PLR0912 - one branch a kind of node
                 inner = f"{scope}.{node.name}" if scope else node.name
                 if isinstance(node, ast.ClassDef):
                     _count("field", inner, _fields(node), found)
+                    _count("value", inner, constants(node), found)
                 else:
                     _count("parameter", inner, _parameters(node.args), found)
             case ast.Call():
@@ -77,9 +79,9 @@ def doubled(  # noqa: PLR0912 - one branch a kind of node
                     names = ((keyword.arg, keyword.value.lineno) for keyword in node.keywords if keyword.arg)
                     _count("keyword", scope or MODULE, names, found)
             case ast.Dict():
-                _count("key", scope or MODULE, _constants(node.keys), found)
+                _count("key", scope or MODULE, _keys(node.keys), found)
             case ast.Set():
-                _count("entry", scope or MODULE, _constants(node.elts), found)
+                _count("entry", scope or MODULE, _keys(node.elts), found)
             case ast.Assign(targets=[ast.Name(id="__all__")]) | ast.AugAssign(target=ast.Name(id="__all__")):
                 if isinstance(node.value, ast.List | ast.Tuple):
                     _count("entry", scope or MODULE, _constants(node.value.elts), found)
@@ -150,6 +152,19 @@ def _parameters(arguments: ast.arguments) -> Iterator[tuple[str, int]]:
     for argument in given:
         if argument is not None:
             yield argument.arg, argument.lineno
+
+
+def _keys(nodes: Iterable[ast.expr | None]) -> Iterator[tuple[str, int]]:
+    """Yield keys that are constants or names, dotted ones too; calls may give another value each time."""
+    for node in nodes:
+        if isinstance(node, ast.Constant):
+            yield repr(node.value), node.lineno
+        elif isinstance(node, ast.Name | ast.Attribute):
+            named: ast.expr = node
+            while isinstance(named, ast.Attribute):
+                named = named.value
+            if isinstance(named, ast.Name):
+                yield ast.unparse(node), node.lineno
 
 
 def _constants(nodes: Iterable[ast.expr | None]) -> Iterator[tuple[str, int]]:

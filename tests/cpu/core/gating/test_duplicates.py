@@ -28,6 +28,11 @@ from patchkit.core.gating.focus import Touched
         ("def f(a, *, a=1): pass\n", {Place("parameter", "f", "a"): Twice(2, 1)}),
         ("def f():\n    g(a=1,\n      b=2,\n      a=3)\n", {Place("keyword", "f", "a"): Twice(2, 4)}),
         ("x = {'a': 1, 'b': 2, 'a': 3}\n", {Place("key", "<module>", "'a'"): Twice(2, 1)}),
+        ("x = {a: 1, b.c: 2, b.c: 3}\n", {Place("key", "<module>", "b.c"): Twice(2, 1)}),
+        (
+            "class C(Enum):\n    a = 1\n    b = 1\n",
+            {Place("value", "C", "1"): Twice(2, 3)},
+        ),
         ("x = {1, 1}\n", {Place("entry", "<module>", "1"): Twice(2, 1)}),
         ("__all__ = ['a', 'b', 'a']\n", {Place("entry", "<module>", "'a'"): Twice(2, 1)}),
         ("__all__ += ('a', 'a')\n", {Place("entry", "<module>", "'a'"): Twice(2, 1)}),
@@ -51,7 +56,7 @@ def test_what_stands_twice(source: str, expected: dict[Place, Twice]) -> None:
         "def f():\n    import a\ndef g():\n    import a\n",
         "f(a=1)\nf(a=1)\n",
         "f(**a, **b)\n",
-        "x = {**a, **b, c: 1, c: 2}\n",  # what names stand for is not known
+        "x = {**a, **b, f(): 1, f(): 2}\n",  # what calls give is not known
         "x = ['a', 'a']\n",  # in a list, twice may be meant
         "p.add_argument('name')\np.add_argument('name')\n",
         "a = 1\na = 2\n",
