@@ -238,7 +238,10 @@ class _Gates:
             rule, whose = (
                 (Rule.UPSTREAMED, " that the target has already") if repeat.upstreamed else (Rule.DUPLICATE, "")
             )
-            message = f"{repeat.statements} statements{whose} stand twice in {repeat.scope}"
+            what, stand = ("a statement", "stands")
+            if repeat.statements > 1:
+                what, stand = f"{repeat.statements} statements", "stand"
+            message = f"{what}{whose} {stand} twice in {repeat.scope}"
             yield Alarm(rule, repeat.line, repeat.scope, message)
 
     def _attributes(self) -> Iterator[Alarm]:

@@ -7,6 +7,7 @@ The texts that gates compare share nearly all of their chunks, so each is looked
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import Final
@@ -165,6 +166,18 @@ def new_lines(content: bytes, other: bytes) -> frozenset[bytes]:
         return lines.difference(other.split(b"\n"))
     text = b"\n" + other + b"\n"
     return frozenset(line for line in lines if b"\n" + line + b"\n" not in text)
+
+
+def more_lines(content: bytes, other: bytes) -> frozenset[bytes]:
+    """Return the lines of ``content``, white space at their ends aside, that stand there more often than in ``other``.
+
+    Chunks that both have are passed over, however often they have them.
+    """
+    here, there = (frozenset(_NEXT.split(text)) for text in (content, other))
+    lines, others = (
+        Counter(map(bytes.strip, b"\n".join(parts).split(b"\n"))) for parts in (here - there, there - here)
+    )
+    return frozenset(line for line, count in lines.items() if count > others[line])
 
 
 def excerpts(one: bytes, two: bytes, scopes: Iterable[str]) -> tuple[bytes, bytes]:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from patchkit.core.gating.focus import holding, only
-from patchkit.core.gating.layout import new_lines
+from patchkit.core.gating.layout import more_lines
 from patchkit.core.gating.parsing import ScopesByLine, parse, walk
 from patchkit.core.scopes import MODULE
 
-TELLING: Final = 40
-"""Bytes from which on a single statement that stands twice is no coincidence."""
+# Lines of which alone no run is made: an entry on a line of its own, a branch, a way out.
+_NO_STATEMENT: Final = re.compile(rb"[^()\[\]{}]*,$|(?:else|try|finally):$|(?:pass|break|continue|return(?: None)?)$")
 
 _FEW: Final = 200
 """Up to so many lines a search for each takes less time than to split three texts."""
@@ -42,13 +43,16 @@ def repeats(base: bytes, changed: bytes, target: bytes, result: bytes) -> tuple[
     A line counts when in its scope ``changed`` has it more often than ``base``, and ``result`` more often than
     ``changed`` and ``target``, white space at its ends aside; and when ``target`` too has it more often than ``base``,
     or ``result`` has more new ones than ``changed`` has. A run is one or more neighbouring statements made of
-    nothing but such lines. One simple statement says too little, unless upstream added it too and it is as long as
-    ``TELLING``. Where one of the texts does not parse there is none.
+    nothing but such lines. One simple statement is a run only if upstream added it too, and if it does something: what
+    only leaves (``return None``, ``continue``) stands in many places. Where one of the texts does not parse there is
+    none.
     """
     suspects = _suspects(base, changed, target, result)
     if not suspects:
         return ()
-    read = [_read(content, suspects) for content in (base, changed, target, result)]
+    texts = base, changed, target, result
+    names = frozenset[bytes]().union(*(holding(content, suspects) for content in texts))
+    read = [_read(content, names) for content in texts]
     in_base, in_changed, in_target, in_result = (Counter(keys) for _, keys in read)
     tree, keys = read[-1]
     upstream = frozenset(key for key in in_target if in_target[key] > in_base[key])
@@ -67,12 +71,12 @@ def repeats(base: bytes, changed: bytes, target: bytes, result: bytes) -> tuple[
     return tuple(sorted(found.repeats, key=lambda repeat: repeat.line))
 
 
-def _read(content: bytes, suspects: Iterable[bytes]) -> tuple[ast.Module | None, list[_Key]]:
-    """Return a tree with the definitions that hold ``suspects``, and for each line its scope and stripped text.
+def _read(content: bytes, names: frozenset[bytes]) -> tuple[ast.Module | None, list[_Key]]:
+    """Return a tree with the definitions called one of ``names``, and for each line its scope and stripped text.
 
     The text of comments and blank lines is empty.
     """
-    cut = only(content, holding(content, suspects))
+    cut = only(content, names)
     tree = parse(cut)
     if tree is None:
         cut, tree = content, parse(content)
@@ -84,19 +88,15 @@ def _read(content: bytes, suspects: Iterable[bytes]) -> tuple[ast.Module | None,
 
 
 def _suspects(base: bytes, changed: bytes, target: bytes, result: bytes) -> frozenset[bytes]:
-    """Return the lines that are new in the patch and stand more often in the result, scopes aside."""
-    new = {line.strip() for line in new_lines(changed, base)}
-    new = {line for line in new if len(line) > 3 and not line.startswith(b"#") and line not in base}
+    """Return the lines of which the patch brings some and the result has more than anybody else, scopes aside."""
+    new = {line for line in more_lines(changed, base) if len(line) > 3 and not line.startswith(b"#")}
     if len(new) <= _FEW:
         # What stands in the result once, be it as a part of a line, cannot stand there more often than elsewhere.
         new = {line for line in new if result.count(line) > 1}
-    if not new:
-        return frozenset()
-    counts = [
-        Counter(stripped for line in text.split(b"\n") if (stripped := line.strip()) in new)
-        for text in (changed, target, result)
-    ]
-    return frozenset(line for line in new if counts[2][line] > max(counts[0][line], counts[1][line]))
+    for other in (target, changed):
+        if new:
+            new &= more_lines(result, other)
+    return frozenset() if all(map(_NO_STATEMENT.match, new)) else frozenset(new)
 
 
 _Path = tuple[tuple[ast.AST, str], ...]
@@ -156,6 +156,14 @@ class _Copies:
             line = run[0].lineno
             keys = {key for node in run if isinstance(node, ast.stmt) for key in self._key(node)}
             upstreamed = keys <= self._upstream
-            if size > 1 or (upstreamed and sum(len(text) for _, text in keys) >= TELLING):
+            if size > 1 or (upstreamed and not _only_leaves(run[0])):
                 self.repeats.append(Repeat(self._keys[line - 1][0], line, size, upstreamed))
         run.clear()
+
+
+def _only_leaves(node: ast.stmt) -> bool:
+    """Tell whether a statement does nothing but leave what it stands in, with nothing or a constant."""
+    match node:
+        case ast.Pass() | ast.Break() | ast.Continue() | ast.Return(value=None | ast.Constant()):
+            return True
+    return False

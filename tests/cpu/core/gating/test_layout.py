@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchkit.core.gating.drift import drifts
-from patchkit.core.gating.layout import Layouts, Sides, excerpts, new_lines
+from patchkit.core.gating.layout import Layouts, Sides, excerpts, more_lines, new_lines
 from patchkit.core.gating.parsing import definitions, parse
 
 from ..programs import changed_programs, programs
@@ -143,6 +143,14 @@ def test_a_function_that_another_class_has_word_for_word() -> None:
 def test_new_lines_are_those_that_the_other_text_has_nowhere(text: bytes, other: bytes) -> None:
     assert new_lines(text, other) == frozenset(text.split(b"\n")) - frozenset(other.split(b"\n"))
     assert new_lines(text + _many, other) == frozenset((text + _many).split(b"\n")) - frozenset(other.split(b"\n"))
+
+
+def test_more_lines_are_those_of_which_the_other_text_has_fewer() -> None:
+    body = b"    first()\n    first()\n    second()\n"
+
+    assert more_lines(b"def f():\n" + body, b"def f():\n    first()\n      second()\n") == {b"first()"}
+    # A definition that both have says nothing, wherever it stands.
+    assert more_lines(b"x = 1\n\ndef f():\n" + body, b"\ndef f():\n" + body) == {b"x = 1"}
 
 
 _many = b"".join(b"line %d\n" % number for number in range(60))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 
 from patchkit.core.gating.repeats import Repeat, repeats
@@ -85,18 +86,38 @@ def test_only_scopes_to_which_the_patch_adds_are_judged() -> None:
     assert repeats(BASE, elsewhere, TARGET, RESULT) == ()
 
 
-def test_one_simple_statement_says_too_little() -> None:
-    base, one = b"def f():\n    pass\n", b"def f():\n    value = 1\n    pass\n"
+@pytest.mark.parametrize("line", ["value = 1", "model.eval()", "assert a", "del value", "return a", "yield"])
+def test_one_statement_that_upstream_has_too_says_enough(line: str) -> None:
+    statement = f"    {line}\n".encode()
+    base = b"def f(a):\n    first(a)\n    second(a)\n    third(a)\n"
+    changed = base.replace(b"    second(a)\n", statement + b"    second(a)\n")
+    target = base + statement
+    result = changed + statement
 
-    assert repeats(base, one, one, one.replace(b"    pass\n", b"    value = 1\n    pass\n")) == ()
+    assert repeats(base, changed, target, result) == (Repeat("f", 6, 1, upstreamed=True),)
+    # What only the patch has, a person may have put there twice.
+    assert repeats(base, changed, base, result) == ()
+    # What the base has elsewhere is new here all the same.
+    other = b"def g():\n" + statement
+    assert repeats(*(text + other for text in (base, changed, target, result))) == (Repeat("f", 6, 1, upstreamed=True),)
 
 
-def test_one_long_statement_that_upstream_has_too_says_enough() -> None:
-    line = b"    value = compute(a_long_argument, another_one)\n"
-    base, one = b"def f():\n    pass\n", b"def f():\n" + line + b"    pass\n"
+@pytest.mark.parametrize("line", ["pass", "return", "return None", "return True", "continue", "break"])
+def test_one_statement_that_only_leaves_says_too_little(line: str) -> None:
+    statement = f"        {line}\n".encode()
+    base = b"def f(a):\n    for b in a:\n        first(b)\n        second(b)\n"
+    changed = base.replace(b"        second(b)\n", statement + b"        second(b)\n")
 
-    assert repeats(base, one, one, one + line) == (Repeat("f", 4, 1, upstreamed=True),)
-    assert repeats(base, one, base, one + line) == ()
+    assert repeats(base, changed, base + statement, changed + statement) == ()
+
+
+def test_what_the_base_has_in_the_same_function_is_not_the_patchs() -> None:
+    old, new = b"    old_state = compute(a_long_argument, another_one)\n", b"    new_state = compute(another_one)\n"
+    base = b"def f(a):\n" + old + b"    first(a)\n    second(a)\n"
+    changed = base.replace(b"    first(a)\n", new + b"    first(a)\n")
+    target = base + new
+
+    assert repeats(base, changed, target, changed + new + old) == (Repeat("f", 6, 1, upstreamed=True),)
 
 
 def test_two_neighbouring_statements_at_module_level() -> None:
