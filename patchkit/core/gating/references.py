@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from patchkit.core.gating.bindings import imported
 from patchkit.core.gating.layout import new_lines
 from patchkit.core.gating.parsing import walk
 
@@ -22,6 +23,7 @@ _BINDING: Final = re.compile(
 )
 _ATTRIBUTE: Final = re.compile(rb"\.\s*(\w+)")
 
+_FOLLOWING: Final = re.compile(rb"\.([^\W\d]\w*)")
 _MANY: Final = 30
 """From so many words on, one pass over the text is quicker than a search for each."""
 
@@ -38,27 +40,70 @@ class Reference(msgspec.Struct, frozen=True):
 def stale_attributes(
     base: bytes, changed: bytes, target: bytes, result: bytes, tree: Callable[[], ast.Module]
 ) -> Iterator[Reference]:
-    """Yield attributes that lines of the patch read, that ``base`` bound and that ``target`` mentions nowhere.
+    """Yield attributes that lines of the patch read, that ``base`` had and that ``target`` mentions nowhere.
 
-    ``tree`` gives what the patch touched in ``result``. An attribute that the result binds anywhere is there.
+    ``base`` had what it binds, and what it reads from an object of the same name (``config.depth``, be it of ``config``
+    or of ``self.config``). What is called, or read from something imported, may live on elsewhere when a file just
+    stops using it: there the target has to read from that object something that is new to the file, as after a
+    renaming. ``tree`` gives what the patch touched in ``result``. An attribute that the result binds anywhere is there.
     """
     words = {word for line in _added(base, changed) for word in _WORD.findall(line)}
     if len(words) > _MANY:
         words.difference_update(_WORD.findall(target))
         words.intersection_update(_WORD.findall(base))
     gone = {
-        word.decode("utf-8", "replace")
+        word.decode("utf-8", "replace"): _binds(base, word)
         for word in words
-        if not has_word(target, word) and has_word(result, word) and _binds(base, word)
+        if not has_word(target, word) and has_word(result, word) and (_binds(base, word) or _uses(base, word))
     }
     if not gone:
         return
+    reads = Reads(tree())
     present = bound_attributes(tree())
     seen: set[str] = set()
-    for node in attributes_read(tree()):
-        if node.attr in gone - present and node.attr not in seen:
+    for node in reads.attributes:
+        if node.attr in gone.keys() - present - seen and (
+            gone[node.attr] or (_reads_of(base, node) and (reads.is_field(node) or _has_new(base, target, node)))
+        ):
             seen.add(node.attr)
             yield Reference(node.lineno, node.attr, f"{node.attr} is used here, and the target has it no more")
+
+
+class Reads:
+    """The attributes that a tree reads, in order of lines."""
+
+    def __init__(self, tree: ast.AST) -> None:
+        self.attributes = attributes_read(tree)
+        nodes = list(walk(tree))
+        self._called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+        imports = (node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
+        self._imported = {name for node in imports for name in imported(node)}
+
+    def is_field(self, node: ast.Attribute) -> bool:
+        """Tell whether an attribute is read and not called, from an object that is nothing imported."""
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        return id(node) not in self._called and not (isinstance(root, ast.Name) and root.id in self._imported)
+
+
+def _owner(node: ast.Attribute) -> bytes:
+    """Return the last word of what an attribute is read from; empty where that is no name."""
+    owner = node.value
+    return (owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")).encode()
+
+
+def _reads_of(content: bytes, node: ast.Attribute) -> bool:
+    """Tell whether ``content`` has the attribute of an object of the same name."""
+    owner = _owner(node)
+    return bool(owner) and has_word(content, owner + b"." + node.attr.encode())
+
+
+def _has_new(base: bytes, target: bytes, node: ast.Attribute) -> bool:
+    """Tell whether ``target`` reads from an object of that name what is no word of ``base``."""
+    owner = _owner(node)
+    found = (_FOLLOWING.match(target, at + len(owner)) for at in _places(target, owner))
+    return any(match is not None and not has_word(base, match[1]) for match in found)
 
 
 def removed_attributes(

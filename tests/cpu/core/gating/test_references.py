@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 import pytest
 
@@ -41,12 +42,35 @@ def test_an_attribute_that_the_result_binds_is_not_stale() -> None:
     assert stale(BASE, BASE + added, target, target + added) == []
 
 
-def test_an_attribute_that_the_base_only_used_may_live_elsewhere() -> None:
-    base = b"def f(config):\n    return config.depth\n"
-    added = b"def g(config):\n    return config.depth + 1\n"
-    target = b"def f(config):\n    return 1\n"
+@pytest.mark.parametrize(
+    ("imports", "old", "use", "there", "is_stale"),
+    [
+        # A field of an object of the same name, which the target reads no more.
+        ("", "config.depth", "config.depth", "1", True),
+        ("", "config.depth", "self.config.depth", "config.width", True),
+        ("", "self.config.depth", "config.depth", "1", True),
+        # Of another object, or mentioned still.
+        ("", "layer.depth", "config.depth", "1", False),
+        ("", "config.depth", "config.depth", "'depth'", False),
+        # What is called, or comes from a module, may live on without this file: it takes something new in its place.
+        ("", "hidden.sum()", "hidden.sum()", "1", False),
+        ("", "hidden.sum()", "hidden.sum()", "hidden.mean()", True),
+        ("", "hidden.sum() + hidden.mean()", "hidden.sum()", "hidden.mean()", False),
+        ("import math\n", "math.inf", "math.inf", "1", False),
+        ("from a import state\n", "state.rank", "state.rank", "state.place", True),
+        ("from a import state\n", "state.rank()", "state.rank()", "state.get_rank()", True),
+        ("from a import state\n", "state.rank()", "state.rank()", "other.get_rank()", False),
+        # What something gives that has no name.
+        ("", "f().depth", "f().depth", "1", False),
+    ],
+)
+def test_an_attribute_that_the_base_only_used(imports: str, old: str, use: str, there: str, is_stale: bool) -> None:
+    base, target = (f"{imports}def f(config):\n    return {value}\n".encode() for value in (old, there))
+    added = f"def g(config):\n    return {use} + 1\n".encode()
+    name = re.split(r"\W", use.removesuffix("()"))[-1]
+    expected = Reference(4 + len(imports.splitlines()), name, f"{name} is used here, and the target has it no more")
 
-    assert stale(base, base + added, target, target + added) == []
+    assert stale(base, base + added, target, target + added) == [expected] * is_stale
 
 
 def test_a_word_in_a_comment_is_no_use() -> None:
