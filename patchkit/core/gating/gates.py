@@ -18,8 +18,10 @@ from patchkit.core.gating.duplicates import Place, Twice, count_option, doubled,
 from patchkit.core.gating.flow import STRAY, Unassigned, unassigned
 from patchkit.core.gating.focus import Blocks, Focus, Touched, blocks, focus, new_classes, new_heads, only, without
 from patchkit.core.gating.loose import bindable_words, loose_names, module_names
+from patchkit.core.gating.moved_heads import heads_moved
 from patchkit.core.gating.names import Finding, findings
 from patchkit.core.gating.parsing import Version, parse, parses, syntax_error
+from patchkit.core.gating.passing import Calls, excerpt, misled
 from patchkit.core.gating.references import has_word, removed_attributes, stale_attributes
 from patchkit.core.gating.repeats import repeats
 from patchkit.core.gating.verbatim import Verbatim
@@ -115,6 +117,7 @@ class _Gates:
         yield from self._attributes()
         if not verbatim.calls:
             yield from self._calls()
+        yield from self._misled()
 
     @cached_property
     def _verbatim(self) -> Verbatim:
@@ -277,6 +280,17 @@ class _Gates:
         rest = without(self._target_blocks, [name + b"(" for name in heads])
         tree = parse(focus(self._result, rest, keep=shown).content) or _tree(self._result)
         return misfits(tree, None if heads else self._touched)
+
+    def _misled(self) -> Iterator[Alarm]:
+        """Yield calls that reach another parameter than the one they were written for."""
+        names = heads_moved(self._base, self._changed, self._target)
+        if not names:
+            return
+        texts = self._changed, self._target, self._result
+        sides = [Calls(parse(excerpt(text, names)) or _tree(text), names) for text in texts]
+        for call, problem, is_patchs in misled(*sides):
+            rule = Rule.STALE_REFERENCE if is_patchs else Rule.REMOVED_STILL_USED
+            yield Alarm(rule, call.line, call.callee, f"the call of {call.callee.lstrip('.')} {problem}")
 
 
 def _defines(content: bytes, name: bytes) -> bool:
