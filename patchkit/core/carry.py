@@ -8,6 +8,8 @@ fires. ``docs/carry.md`` tells how each verdict comes about.
 
 from __future__ import annotations
 
+import re
+
 from patchkit.core.carried import CarriedHunk, CarryResult, Conflict, Place, Status, Verdict
 from patchkit.core.carrying import Carrying
 from patchkit.core.context_only import carry_patch
@@ -15,6 +17,9 @@ from patchkit.core.lines import split_lines
 from patchkit.core.scopes import MODULE
 
 __all__ = ["CarriedHunk", "CarryResult", "Conflict", "Place", "Status", "Verdict", "carry_file", "carry_patch"]
+
+# git writes a label behind them, other tools none.
+_MARKERS = re.compile(rb"^<{7}(?: |\r?$)", re.MULTILINE), re.compile(rb"^>{7}(?: |\r?$)", re.MULTILINE)
 
 
 def carry_file(
@@ -46,8 +51,7 @@ def _refuse(base: bytes, changed: bytes, target: bytes) -> str | None:
 
 
 def _has_markers(content: bytes) -> bool:
-    text = b"\n" + content
-    return b"\n<<<<<<< " in text and b"\n>>>>>>> " in text
+    return all(marker.search(content) for marker in _MARKERS)
 
 
 def _whole(base: bytes, changed: bytes, target: bytes, reason: str) -> CarriedHunk:

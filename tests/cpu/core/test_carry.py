@@ -213,6 +213,27 @@ def test_nothing_is_raised_whatever_the_bytes(base: bytes, changed: bytes, targe
     assert result == carry_file(base, changed, target, path)
 
 
+@pytest.mark.parametrize("label", [b"", b" ours", b"\r", b" ours\r"])
+def test_a_target_with_conflict_markers_is_refused(label: bytes) -> None:
+    base = b"a = 1\nb = 2\nc = 3\nd = 4\ne = 5\n"
+    target = base.replace(b"e = 5\n", b"<<<<<<<%b\ne = 5\n=======\ne = 6\n>>>>>>>%b\n" % (label, label))
+
+    result = carry_file(base, base.replace(b"a = 1", b"a = 2"), target, "x.yaml")
+
+    assert (result.status, [hunk.reason for hunk in result.hunks]) == (
+        Status.CONFLICT,
+        ["the target has conflict markers in it"],
+    )
+
+
+def test_brackets_that_nest_too_deep_are_no_error() -> None:
+    base, changed, target = (
+        f"x = {x}\n\n\ny = {'(' * 300}{one}{')' * 300}\n".encode() for x, one in ((1, "1, 2"), (1, "1, 3"), (2, "4, 2"))
+    )
+
+    assert carry_file(base, changed, target, "x.py").status is Status.CONFLICT
+
+
 # --- statements that are all different, with edits apart from each other ------------------------------------------
 
 
