@@ -34,20 +34,24 @@ class Version:
 
     @cached_property
     def moved_lines(self) -> set[int]:
-        """Lines of the base that this side took out and put in elsewhere; short ones say too little."""
-        added = {
-            line.key
-            for edit in self.pairing.edits
-            if not self.pairing.is_modified(edit)
-            for line in self.lines[edit.new : edit.new_end]
-        }
-        return {
-            at
-            for edit in self.pairing.edits
-            if not self.pairing.is_modified(edit)
-            for at in range(edit.old, edit.old_end)
-            if says_something(self.base[at].key) and self.base[at].key in added
-        }
+        """Lines of the base that this side took out and put in elsewhere, in another wording or not.
+
+        Short ones say too little.
+        """
+        apart = [edit for edit in self.pairing.edits if not self.pairing.is_modified(edit)]
+        added = [line for edit in apart for line in self.lines[edit.new : edit.new_end]]
+        keys = {line.key for line in added}
+        gone = [at for edit in apart for at in range(edit.old, edit.old_end) if says_something(self.base[at].key)]
+        found = {at for at in gone if self.base[at].key in keys}
+        # What stands in the base has not come from elsewhere.
+        known = {line.key for line in self.base}
+        fresh = [line for line in added if line.kind is LineKind.CODE and line.key not in known]
+        if len(fresh) * len(gone) <= _MOST_PAIRS:
+            for line in fresh:
+                alike = {at: likeness(self.base[at], line) for at in gone}
+                best = max(alike.values(), default=0)
+                found.update(at for at in gone if best and alike[at] == best)
+        return found
 
     def keeps_order(self, at: int, stays: int) -> bool:
         """Tell whether the base's line ``at``, which this side moved, still is before (after) its neighbour ``stays``.
