@@ -18,6 +18,8 @@ class Rule(enum.Enum):
     """A local is read that some path to the read does not bind."""
     DUPLICATE = "duplicate"
     """A definition, import, field, parameter, keyword, key, entry or option stands twice."""
+    MISPLACED = "misplaced"
+    """A definition has not the decorators that the two sides make together."""
     UPSTREAMED = "upstreamed"
     """Statements that the patch adds, and that the target has already, stand twice."""
     STALE_REFERENCE = "stale-reference"

@@ -14,6 +14,7 @@ from typing import Final
 
 from patchkit.core.gating.alarm import Alarm, Rule
 from patchkit.core.gating.calls import Misfit, called_names, misfits
+from patchkit.core.gating.decorators import misdecorated
 from patchkit.core.gating.duplicates import Place, Twice, count_option, doubled, options
 from patchkit.core.gating.flow import STRAY, Unassigned, unassigned
 from patchkit.core.gating.focus import Blocks, Focus, Touched, blocks, focus, new_classes, new_heads, only, without
@@ -42,10 +43,12 @@ def alarms(
     its own base (``target`` is ``base`` and ``result`` is ``changed``) a patch never raises an alarm, since what the
     author had is what the author gets. No exception leaves, whatever the bytes are.
     """
-    if result == target or (target == base and result == changed):
+    if target == base and result == changed:
         return ()
+    gates = _Gates(base, changed, target, result, python)
     try:
-        found = list(_Gates(base, changed, target, result, python).alarms())
+        # That the target is left alone may be wrong as well: the patch took a decorator out.
+        found = list(gates.misdecorated() if result == target else gates.alarms())
     except RecursionError:
         found = [_unchecked("the file nests too deep to be checked")]
     except _UnreadableError as error:
@@ -113,6 +116,7 @@ class _Gates:
             yield from self._doubled()
         if not verbatim.options:
             yield from self._options()
+        yield from self.misdecorated()
         yield from self._repeated()
         yield from self._attributes()
         if not verbatim.calls:
@@ -235,6 +239,11 @@ class _Gates:
             count = count_option(self._result, name)
             if count > 1 and count > max(count_option(text, name) for text in (self._target, self._changed)):
                 yield Alarm(Rule.DUPLICATE, line, name, f"option {name} stands {count} times")
+
+    def misdecorated(self) -> Iterator[Alarm]:
+        for wrong in misdecorated(self._base, self._changed, self._target, self._result):
+            message = f"{wrong.name} has not the decorators that the two sides make together"
+            yield Alarm(Rule.MISPLACED, wrong.line, wrong.name, message)
 
     def _repeated(self) -> Iterator[Alarm]:
         for repeat in repeats(self._base, self._changed, self._target, self._result):

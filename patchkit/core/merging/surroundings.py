@@ -62,6 +62,10 @@ class Outline:
                 break
         return found[::-1]
 
+    def names(self) -> list[tuple[int, str]]:
+        """Return the 0-based line and the qualified name of each class and function, in order."""
+        return [(header.line, self.scope(header.line, header.line + 1)) for header in self._headers]
+
     def has(self, name: str) -> bool:
         """Tell whether there is a class or function with this qualified name."""
         return any(
