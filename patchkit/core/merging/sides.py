@@ -43,9 +43,9 @@ class Version:
         keys = {line.key for line in added}
         gone = [at for edit in apart for at in range(edit.old, edit.old_end) if says_something(self.base[at].key)]
         found = {at for at in gone if self.base[at].key in keys}
-        # What stands in the base has not come from elsewhere.
+        # What stands in the base has not come from elsewhere, and imports are all alike and in no order that matters.
         known = {line.key for line in self.base}
-        fresh = [line for line in added if line.kind is LineKind.CODE and line.key not in known]
+        fresh = [line for line in added if line.kind is LineKind.CODE and not line.is_import and line.key not in known]
         if len(fresh) * len(gone) <= _MOST_PAIRS:
             for line in fresh:
                 alike = {at: likeness(self.base[at], line) for at in gone}
