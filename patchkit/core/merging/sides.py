@@ -56,13 +56,14 @@ class Version:
     def keeps_order(self, at: int, stays: int) -> bool:
         """Tell whether the base's line ``at``, which this side moved, still is before (after) its neighbour ``stays``.
 
-        So it does where it stands in the same function or class and is indented no more than the neighbour.
+        So it does where it stands in the same function or class and is indented no more than the neighbour. One that
+        was reworded as well stands nowhere.
         """
         if not 0 <= stays < len(self.base) or self.to_new[stays] < 0 or stays in self.moved_lines:
             return False
         there, home = self.to_new[stays], self._homes[1]
         spots = [spot for spot, line in enumerate(self.lines) if line.key == self.base[at].key]
-        return all(
+        return bool(spots) and all(
             (spot < there) == (at < stays)
             and home[spot] == home[there]
             and self.lines[spot].indent <= self.lines[there].indent
