@@ -62,13 +62,16 @@ class _Entry:
 class GitTree:
     """The files of ``revision`` in ``repository``, a checkout or a bare repository.
 
-    Raises RevisionNotFoundError, TreeError. Use one object in one thread alone: it talks to one git process.
+    Of a partial clone, git downloads what it lacks and keeps it, unless ``download`` is False. Raises
+    RevisionNotFoundError, TreeError. Use one object in one thread alone: it talks to one git process.
     """
 
-    def __init__(self, repository: Path, revision: str, *, _shared: git.Repo | None = None) -> None:
+    def __init__(
+        self, repository: Path, revision: str, *, download: bool = True, _shared: git.Repo | None = None
+    ) -> None:
         self.repository = repository
         self.revision = revision
-        self._repo = _opened(repository) if _shared is None else _shared
+        self._repo = _opened(repository, download=download) if _shared is None else _shared
         self.commit = _commit(self._repo, repository, revision)
         """The 40 hexadecimal digits of the commit."""
 
@@ -83,7 +86,7 @@ class GitTree:
         return ".patchkit/manifest.json"
 
     def at(self, revision: str) -> GitTree:
-        """Return another revision of the same repository; costs no new git process."""
+        """Return another revision of the same repository, read in the same way; costs no new git process."""
         return GitTree(self.repository, revision, _shared=self._repo)
 
     def read(self, path: str) -> bytes | None:
@@ -116,12 +119,18 @@ class GitTree:
         """Return the paths of regular files below the folder ``under`` that may be executed."""
         return frozenset(entry.path for entry in self._entries(under) if entry.is_file and entry.mode & 0o111)
 
-    def ask(self, *command: str, stdin: bytes = b"", seconds: float | None = None) -> bytes:
+    def ask(
+        self,
+        *command: str,
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+        seconds: float | None = None,
+    ) -> bytes:
         """Return what a git command prints in this repository. Raises TreeError with git's own words when it fails.
 
         After ``seconds``, if given, the command is stopped and TimeoutError raised.
         """
-        return _output(self._repo, *command, stdin=stdin, seconds=seconds)
+        return _output(self._repo, *command, stdin=stdin, environment=environment, seconds=seconds)
 
     def _entries(self, under: str = "") -> list[_Entry]:
         where = [f"{checked(under)}/"] if under else []
@@ -271,7 +280,7 @@ def _refuse_links(label: str, modes: Mapping[str, int], edits: Edits) -> None:
             raise UnsafePathError(f"{label}: {path} is a link or a submodule, and those are not changed")
 
 
-def _opened(repository: Path) -> git.Repo:
+def _opened(repository: Path, *, download: bool) -> git.Repo:
     try:
         import git  # noqa: PLC0415 - importing it looks for the git program and fails where there is none
     except ImportError as error:
@@ -285,6 +294,9 @@ def _opened(repository: Path) -> git.Repo:
         raise TreeError(f"{repository} is not a git repository") from error
     # A lazy fetch of a partial clone must not ask for a password; a replacement must not pass for the original.
     environment = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
+    if not download:
+        # The variable is for git 2.44 and later; with no protocol allowed, older ones cannot fetch either.
+        environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
     if "GIT_DIR" in os.environ or not (Path(repo.common_dir) / "config").exists():
         # Inside a hook, git points everything it starts at the hook's own repository; and a bare repository without
         # settings is taken for a checkout by GitPython. Elsewhere git had better look itself: told where the repository

@@ -1,0 +1,254 @@
+"""The history of some files in a git repository, read without writing to it: no index, no checkout.
+
+Whether what a partial clone lacks is an error, or is downloaded, is up to the GitTree that is asked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from patchkit.core.history.graph import Blobs, Commit, Graph
+from patchkit.errors import TreeError, UnsafePathError
+from patchkit.trees.git import GitTree
+
+_QUIET = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    # A path is a path, whatever characters are in it.
+    "GIT_LITERAL_PATHSPECS": "1",
+}
+_EVERYTHING = ("--branches", "--remotes", "--tags")
+"""Not every ref: the pull requests in a mirror are nobody's base."""
+_LOG = (
+    "-c",
+    "log.showRoot=true",
+    "-c",
+    "log.showSignature=false",
+    "log",
+    "-z",
+    "--raw",
+    "--no-abbrev",
+    # To find renames, git would read blobs.
+    "--no-renames",
+    "--diff-merges=first-parent",
+    "--full-history",
+    "--topo-order",
+    "--encoding=UTF-8",
+    "--format=%x00%H%x00%P%x00%ct%x00%s",
+)
+
+
+class Tag(msgspec.Struct, frozen=True):
+    """A tag on a commit."""
+
+    name: str
+    commit: str
+    time: int
+    """When it was made, or its commit; in seconds since 1970."""
+
+
+class Introduced(msgspec.Struct, frozen=True):
+    """A blob somewhere in the history of a repository."""
+
+    path: str
+    blob: str | None
+    commit: Commit
+    """The oldest one, by committer's time, that has it and whose first parent has another."""
+
+
+class CommitFiles:
+    """The files of the commit of ``tree``, read as everything here is. Links and submodules count as no files."""
+
+    def __init__(self, tree: GitTree) -> None:
+        self._tree = tree
+        self.label = tree.label
+        self.manifest_path = tree.manifest_path
+
+    def read(self, path: str) -> bytes | None:
+        """Return the bytes of ``path``, or None. Raises TreeError when the clone lacks them."""
+        blob = blobs_at(self._tree, [self._tree.commit], [path])[self._tree.commit].get(path)
+        return None if blob is None else read_blobs(self._tree, {blob: path})[blob]
+
+    def paths(self, under: str = "") -> Iterator[str]:
+        """Yield the paths of regular files below the folder ``under``, sorted."""
+        return self._tree.paths(under)
+
+
+def read_graph(tree: GitTree, start: str | None, paths: Sequence[str]) -> Graph:
+    """Return the commits from ``start`` (without it) to the commit of ``tree``, and what they have at ``paths``.
+
+    Without ``start``, all that ``tree`` rests on. A commit at the edge of a shallow clone has no parents. Raises
+    TreeError when an object is missing.
+    """
+    span = [tree.commit] if start is None else [tree.commit, f"^{start}"]
+    # Sparse: the commits that touch none of the paths as well, for the order in which everything came.
+    commits = list(_parsed(_ask(tree, *_LOG, "--sparse", *span, "--", *paths)))
+    inside = {commit.id for commit in commits}
+    outside = sorted({parent for commit in commits for parent in commit.parents} - inside)
+    return Graph(commits, blobs_at(tree, outside, paths))
+
+
+def read_everything(tree: GitTree, paths: Sequence[str]) -> tuple[Introduced, ...]:
+    """Return every blob that ``paths`` have on any branch or tag, the oldest first. Raises TreeError."""
+    first: dict[tuple[str, str | None], Commit] = {}
+    for commit in _parsed(_ask(tree, *_LOG, *_EVERYTHING, "--", *paths)):
+        for path, blob in commit.changes.items():
+            known = first.get((path, blob))
+            if known is None or commit.time < known.time:
+                first[path, blob] = commit
+    found = [Introduced(path, blob, commit) for (path, blob), commit in first.items()]
+    return tuple(sorted(found, key=lambda each: (each.commit.time, each.commit.id, each.path)))
+
+
+def count_everything(tree: GitTree) -> int:
+    """Return how many commits are on branches and tags."""
+    return int(_ask(tree, "rev-list", "--count", *_EVERYTHING))
+
+
+def read_blobs(tree: GitTree, wanted: Mapping[str, str]) -> dict[str, bytes]:
+    """Return the content of blobs; ``wanted`` is path by blob id. Raises TreeError for one that is not in the clone."""
+    if not wanted:
+        return {}
+    try:
+        printed = _ask(tree, "cat-file", "--batch", stdin=_lines(wanted))
+    except TreeError as error:
+        # git gives up at the first object that a partial clone lacks, and names it.
+        lacking = next((blob for blob in wanted if blob in error.message), None)
+        if lacking is None:
+            raise
+        raise TreeError(_lack(tree, lacking, wanted[lacking]), hint=error.hint) from error
+    found: dict[str, bytes] = {}
+    at = 0
+    for blob, path in wanted.items():
+        end = printed.index(b"\n", at)
+        about, at = printed[at:end].split(), end + 1
+        if about[1:2] != [b"blob"]:
+            raise TreeError(_lack(tree, blob, path), hint=f"the repository is damaged: git -C {tree.repository} fsck")
+        found[blob] = printed[at : at + int(about[2])]
+        at += int(about[2]) + 1
+    return found
+
+
+def _lack(tree: GitTree, blob: str, path: str) -> str:
+    return f"{tree.repository} has no blob {blob}, which is {path} at some commit"
+
+
+def blobs_at(tree: GitTree, commits: Sequence[str], paths: Sequence[str]) -> dict[str, Blobs]:
+    """Return what commits have at ``paths``. Only their trees are read, which a partial clone has without the blobs."""
+    folders = sorted({path.rpartition("/")[0] for path in paths})
+    if not commits or not folders:
+        return {}
+    asked = [f"{commit}:{folder}" for commit in commits for folder in folders]
+    printed = _ask(tree, "cat-file", "--batch", stdin=_lines(asked))
+    found: dict[str, dict[str, str | None]] = {commit: {} for commit in commits}
+    at = 0
+    for name in asked:
+        commit, _, folder = name.partition(":")
+        end = printed.index(b"\n", at)
+        about, at = printed[at:end].split(), end + 1
+        if about[-1] == b"missing":
+            continue
+        content, at = printed[at : at + int(about[2])], at + int(about[2]) + 1
+        if about[1] == b"tree":
+            for entry, blob in _entries(content, len(commit) // 2):
+                path = f"{folder}/{entry}" if folder else entry
+                if path in paths:
+                    found[commit][path] = blob
+    return dict(found)
+
+
+def tags(tree: GitTree) -> tuple[Tag, ...]:
+    """Return the tags on commits."""
+    form = "--format=%(objectname) %(*objectname) %(creatordate:unix) %(refname:lstrip=2)"
+    found: list[Tag] = []
+    for line in _ask(tree, "for-each-ref", form, "refs/tags").decode("utf-8", "replace").splitlines():
+        own, peeled, time, name = line.split(" ", 3)
+        found.append(Tag(name, peeled or own, int(time or 0)))
+    return tuple(found)
+
+
+def is_ancestor(tree: GitTree, older: str) -> bool:
+    """Tell whether the commit of ``tree`` rests on ``older``."""
+    return not _ask(tree, "rev-list", "-1", older, f"^{tree.commit}").strip()
+
+
+def moved_to(tree: GitTree, commit: str, path: str) -> str | None:
+    """Return where a commit moved the file ``path`` to; None when it did not, or the clone lacks what would tell."""
+    command = ("diff-tree", "-r", "-M", "-z", "--no-commit-id", "--name-status", "--diff-filter=R")
+    try:
+        fields = _ask(tree, *command, f"{commit}^1", commit).split(b"\0")
+    except TreeError:
+        return None
+    pairs = zip(fields[1::3], fields[2::3], strict=False)
+    return next((os.fsdecode(new) for old, new in pairs if os.fsdecode(old) == path), None)
+
+
+def is_shallow(tree: GitTree) -> bool:
+    """Tell whether the clone lacks the history before some commits."""
+    return _ask(tree, "rev-parse", "--is-shallow-repository").strip() == b"true"
+
+
+def _ask(tree: GitTree, *command: str, stdin: bytes = b"") -> bytes:
+    try:
+        return tree.ask(*command, stdin=stdin, environment=_QUIET)
+    except TreeError as error:
+        if not _promises(tree):
+            raise
+        raise TreeError(
+            error.message,
+            hint=f"{tree.repository} is a partial clone, and nothing is downloaded to it here; "
+            f"fetch the rest with git -C {tree.repository} fetch --refetch --no-filter, or use a full clone",
+        ) from error
+
+
+def _promises(tree: GitTree) -> bool:
+    """Tell whether the repository is a partial clone."""
+    try:
+        return bool(tree.ask("config", "--get-regexp", r"^(remote\..*\.promisor|extensions\.partialclone)$").strip())
+    except TreeError:
+        # There is no such setting.
+        return False
+
+
+def _parsed(printed: bytes) -> Iterator[Commit]:
+    """Read what git prints for ``_LOG``: an empty field, four of the commit, then two for each file."""
+    fields = printed.split(b"\0")
+    at = 1
+    while at + 4 < len(fields):
+        name, parents, time, subject = fields[at : at + 4]
+        at += 4
+        changes: dict[str, str | None] = {}
+        # A line break stands before the first of them.
+        while at < len(fields) and fields[at].lstrip(b"\n").startswith(b":"):
+            path = os.fsdecode(fields[at + 1])
+            changes[path] = _blob(fields[at].lstrip(b"\n"), path)
+            at += 2
+        at += 1
+        yield Commit(
+            name.decode(), tuple(parents.decode().split()), int(time), subject.decode("utf-8", "replace"), changes
+        )
+
+
+def _blob(about: bytes, path: str) -> str | None:
+    _old_mode, mode, _old, new, _status = about[1:].split()
+    if mode == b"000000":
+        return None
+    if not mode.startswith(b"100"):
+        raise UnsafePathError(f"{path} is a link or a submodule at some time, and those are not followed")
+    return new.decode()
+
+
+def _entries(content: bytes, width: int) -> Iterator[tuple[str, str]]:
+    """Yield name and blob id of the regular files in a tree object; ``width`` is the length of an id in bytes."""
+    at = 0
+    while at < len(content):
+        space, end = content.index(b" ", at), content.index(b"\0", at)
+        if content.startswith(b"100", at):
+            yield os.fsdecode(content[space + 1 : end]), content[end + 1 : end + 1 + width].hex()
+        at = end + 1 + width
+
+
+def _lines(names: Iterable[str]) -> bytes:
+    return "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
