@@ -236,13 +236,13 @@ def pinned_commit(tree: GitTree, note: str = "", name: str | None = None) -> Pin
         commit=tree.commit,
         date=datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%d"),
         branch=(usual or branches or [""])[0],
-        as_of=_version(tree),
+        as_of=version_of(tree),
         note=note,
         blobs={},
     )
 
 
-def _version(tree: SourceTree) -> str:
+def version_of(tree: SourceTree) -> str:
     """Return the version that a revision says it is, without rc: ranges are tested with it."""
     numbers = {match[1]: match[2].decode() for match in _NUMBERS.finditer(_package_info(tree))}
     parts = [numbers.get(name) for name in (b"MAJOR", b"MINOR", b"PATCH")]

@@ -1,0 +1,116 @@
+"""Carrying a series to many texts of its files, on as many processors as there are."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+
+from msgspec.structs import replace
+
+from patchkit.core.carry import Verdict
+from patchkit.core.history.spans import HunkState
+from patchkit.core.rebasing.rebased import HunkRebase
+from patchkit.core.upstream import Target
+from patchkit.operations.history_states import OUTSIDE
+from patchkit.operations.layers import Layer
+from patchkit.operations.rebase_carried import CarriedFile
+from patchkit.operations.rebase_carry import carry_layer
+from patchkit.operations.rebase_whole import WHOLE
+
+Job = tuple[str, "str | None", "bytes | None"]
+"""Path, blob id, content; None for no such file."""
+
+_FEW = 6
+"""Texts that are carried faster than other processes begin."""
+_MOST = 8
+"""Processes at most; each holds some ten megabytes of its own."""
+
+
+class Carrier:
+    """The patches of a series as they lie on a base, cut into files."""
+
+    def __init__(self, layers: Sequence[Layer], base: Target) -> None:
+        self._base = base
+        self._layers: dict[str, list[Layer]] = {}
+        for layer in layers:
+            for file in layer.text.files:
+                alone = replace(layer, text=replace(layer.text, files=(file,)))
+                self._layers.setdefault(file.path, []).append(alone)
+
+    @property
+    def hunks(self) -> Mapping[str, tuple[tuple[str, str], ...]]:
+        """Patch and id of each hunk by path, in the order of what ``states`` gives."""
+        return {path: tuple(_names(layers)) for path, layers in self._layers.items()}
+
+    def states(self, jobs: Sequence[Job]) -> Iterator[tuple[str, str | None, tuple[HunkState, ...]]]:
+        """Yield path, blob id and the states of the path's hunks for each job, in any order."""
+        workers = min(_MOST, _processors(), len(jobs))
+        if workers < 2 or len(jobs) < _FEW or "fork" not in multiprocessing.get_all_start_methods():
+            for path, blob, content in jobs:
+                yield path, blob, self.on(path, content)
+            return
+        # Forked processes have the engine and the series in memory already.
+        with ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), _begin, (self,)) as pool:
+            # The longest first, so that no processor waits for the last one.
+            order = sorted(jobs, key=lambda job: -len(job[2] or b""))
+            for job, states in zip(order, pool.map(_carried, ((path, text) for path, _, text in order)), strict=True):
+                yield job[0], job[1], states
+
+    def on(self, path: str, content: bytes | None) -> tuple[HunkState, ...]:
+        """Return the states of the hunks of ``path`` on one text, each patch on what those before it leave."""
+        found: list[HunkState] = []
+        for layer in self._layers[path]:
+            carried = carry_layer(layer, self._base, _ANY, {path: content}, {}).files[0]
+            content = carried.after()
+            found += _states([name for _, name in _names([layer])][:-1], carried)
+        return tuple(found)
+
+
+_ANY = Target("", "0", None, None, {}, None)
+"""Any commit: none of them promises to run on some Python."""
+_carrier: Carrier | None = None
+
+
+def _begin(carrier: Carrier) -> None:
+    global _carrier  # noqa: PLW0603 - a process of the pool carries for one series
+    _carrier = carrier
+
+
+def _carried(job: tuple[str, bytes | None]) -> tuple[HunkState, ...]:
+    assert _carrier is not None  # noqa: S101 - _begin was called
+    return _carrier.on(*job)
+
+
+def _processors() -> int:
+    # Which ones this process may use is known on Linux alone.
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
+
+
+def _names(layers: Iterable[Layer]) -> Iterator[tuple[str, str]]:
+    for layer in layers:
+        (file,) = layer.text.files
+        for name in dict.fromkeys(hunk.id or WHOLE for hunk in file.hunks) or (WHOLE,):
+            yield layer.patch.name, name
+        yield layer.patch.name, OUTSIDE
+
+
+def _states(names: Sequence[str], file: CarriedFile) -> Iterator[HunkState]:
+    by_name: dict[str, HunkRebase] = {hunk.id: hunk for hunk in file.hunks}
+    for name in names:
+        hunk = by_name.get(name)
+        if hunk is None:
+            yield HunkState(Verdict.CONFLICT.value, "the engine gives no answer for this hunk")
+        else:
+            told = "; ".join(f"line {alarm.line}: {alarm.message}" for alarm in hunk.alarms)
+            yield HunkState(
+                hunk.verdict,
+                told or hunk.reason,
+                tuple(dict.fromkeys(alarm.rule for alarm in hunk.alarms)),
+                tuple(f"{drift.scope} ({', '.join(drift.kinds)})" for drift in hunk.drift),
+            )
+    told = "; ".join(f"line {alarm.line}: {alarm.message}" for alarm in file.alarms)
+    rules = tuple(dict.fromkeys(alarm.rule for alarm in file.alarms))
+    yield HunkState(Verdict.EXACT.value, told or "no gate has anything to say", rules)

@@ -1,0 +1,164 @@
+"""What becomes of every hunk of a series on any text of a file: carried once for each text, and remembered."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from patchkit.core.history.spans import HunkState
+from patchkit.core.upstream import Target
+from patchkit.operations.history_engine import engine
+from patchkit.operations.layers import Layer
+from patchkit.progress import Reporter, silent
+from patchkit.store.cache import ContentCache
+from patchkit.store.series import Series
+
+KIND = "history"
+"""Kind of the cache's entries."""
+
+OUTSIDE = "(outside of the hunks)"
+"""Stands for a hunk where a gate fired on lines of a file that belong to none."""
+
+States = tuple[HunkState, ...]
+"""One for each hunk of a file, in the order of its rows."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A hunk of the series as it lies on the base."""
+
+    patch: str
+    id: str
+    group: str
+    path: str
+
+
+class Link(msgspec.Struct, frozen=True):
+    """What one patch makes of one file of the base."""
+
+    patch: str
+    digest: str
+    """Of the patch's sources."""
+    variant: str
+    """Digest of the variant's text."""
+    before: str | None
+    after: str | None
+    """Blob ids."""
+
+
+class Chain(msgspec.Struct, frozen=True):
+    """What the patches of a series make of one file of the base, in their order."""
+
+    path: str
+    links: tuple[Link, ...]
+
+    @property
+    def key(self) -> str:
+        """Name everything that the states on a blob depend on, the blob aside."""
+        told = msgspec.json.encode([engine(), self.path, self.links])
+        return hashlib.sha256(told).hexdigest()
+
+
+class _Known(msgspec.Struct):
+    """What is remembered of one file."""
+
+    hunks: tuple[tuple[str, str, str], ...] = ()
+    """Patch, id and group of each hunk."""
+    blobs: dict[str, States] = {}
+    """By blob id; the empty one stands for no file."""
+
+
+class StateTable:
+    """The states of hunks by path and blob id.
+
+    ``chains`` tell what the series does to the base; ``load`` gives the patches themselves, and is called only when a
+    text was never seen before.
+    """
+
+    def __init__(
+        self,
+        series: Series,
+        base: Target,
+        chains: Sequence[Chain],
+        load: Callable[[], Sequence[Layer]],
+        cache: Path,
+        *,
+        reporter: Reporter = silent,
+    ) -> None:
+        self._series = series
+        self._base = base
+        self._load = load
+        self._cache = ContentCache(cache)
+        self._reporter = reporter
+        self._chains = {chain.path: chain for chain in chains}
+        self._known = {path: self._remembered(chain) for path, chain in self._chains.items()}
+        self.carried = 0
+        """Texts that the series was carried to by this object; the others were known."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every file that the series touches on the base."""
+        return tuple(self._chains)
+
+    def rows(self) -> Iterator[Row]:
+        """Yield every hunk, patch by patch and within one in the order of the files. Call ``learn`` before."""
+        order = {patch.name: number for number, patch in enumerate(self._series.patches)}
+        rows = [Row(*hunk, path) for path, known in self._known.items() for hunk in known.hunks]
+        yield from sorted(rows, key=lambda row: order[row.patch])
+
+    def learn(
+        self, wanted: Mapping[str, Iterable[str | None]], read: Callable[[Mapping[str, str]], Mapping[str, bytes]]
+    ) -> None:
+        """Carry the series to every blob of ``wanted`` (by path) that is not known yet.
+
+        ``read`` gives the content of blobs, asked for as path by blob id.
+        """
+        missing = [
+            (path, blob)
+            for path, blobs in wanted.items()
+            for blob in dict.fromkeys([*blobs, None])
+            if (blob or "") not in self._known[path].blobs
+        ]
+        if not missing:
+            return
+        from patchkit.operations.history_carry import Carrier  # noqa: PLC0415 - the engine only where a text is new
+
+        texts = read({blob: path for path, blob in missing if blob is not None})
+        carrier = Carrier(self._load(), self._base)
+        jobs = [(path, blob, texts[blob] if blob is not None else None) for path, blob in missing]
+        count = sum(blob is not None for _path, blob in missing)
+        self._reporter.step(f"carrying the series to {count} texts")
+        for path, hunks in carrier.hunks.items():
+            self._known[path].hunks = tuple((patch, name, self._group(patch, name)) for patch, name in hunks)
+        for path, blob, states in carrier.states(jobs):
+            self._known[path].blobs[blob or ""] = states
+        self.carried += count
+        for path in dict.fromkeys(path for path, _blob in missing):
+            self._keep(path)
+
+    def of(self, row: Row, blob: str | None) -> HunkState:
+        """Return the state of a hunk on a blob of its file that was learnt."""
+        known = self._known[row.path]
+        at = next(number for number, hunk in enumerate(known.hunks) if hunk[:2] == (row.patch, row.id))
+        return known.blobs[blob or ""][at]
+
+    def _group(self, patch: str, hunk: str) -> str:
+        told = self._series.patch(patch).document.hunks
+        return next((spec.group for spec in told if spec.id == hunk), "")
+
+    def _remembered(self, chain: Chain) -> _Known:
+        kept = self._cache.get(KIND, chain.key)
+        try:
+            return _Known() if kept is None else msgspec.convert(kept, _Known)
+        except msgspec.ValidationError:
+            return _Known()
+
+    def _keep(self, path: str) -> None:
+        # Another process may have learnt other blobs meanwhile.
+        chain = self._chains[path]
+        other = self._remembered(chain)
+        known = self._known[path]
+        known.blobs = {**other.blobs, **known.blobs}
+        self._cache.put(KIND, chain.key, msgspec.to_builtins(known))
