@@ -17,6 +17,7 @@ _COMMANDS = (
     "capture",
     "check-upstream",
     "explain",
+    "history",
     "import",
     "lint",
     "rebase",

@@ -1,0 +1,73 @@
+"""patchkit history."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from patchkit.cli.exit_codes import ExitCode
+from patchkit.cli.options import FOLDER, PATH, patches_option
+from patchkit.cli.output import StderrReporter, print_json
+from patchkit.core.history_report import HistoryReport
+from patchkit.errors import UsageError, WriteFailedError
+from patchkit.operations.history import HistoryRequest, history, history_of_refs
+
+
+@click.command("history")
+@click.option("--git", "repository", type=FOLDER, help="A clone of Megatron-LM; a bare or shallow one will do.")
+@click.option("--range", "span", metavar="A..B", help="Commits after A up to B. Default: the newest release to HEAD.")
+@click.option("--from", "base", metavar="BASE", help="Target whose texts are carried. Default: the best one for A.")
+@click.option("--all", "everything", is_flag=True, help="Every text on any branch or tag, counted, instead of a line.")
+@patches_option
+@click.option("--svg", type=PATH, metavar="FILE", help="Write the timeline to FILE as well.")
+@click.option("--format", "style", type=click.Choice(["text", "json", "svg"]), default="text", show_default=True)
+def command(
+    *,
+    repository: Path | None,
+    span: str | None,
+    base: str | None,
+    everything: bool,
+    patches: Path | None,
+    svg: Path | None,
+    style: str,
+) -> int:
+    """Tell what became of every hunk, commit by commit, and which change broke it.
+
+    The series is carried to the text of every commit that touches one of its files. A hunk is bad where it is in
+    conflict or obsolete, or where a gate fires; inside of a merge the change that did it is named. Nothing is written
+    to the clone. Exit code 0 when the history could be read, whatever it says.
+    """
+    if repository is None:
+        raise UsageError("a history of what?", hint="--git REPO names a clone of Megatron-LM")
+    if everything and (svg or style == "svg"):
+        raise UsageError("--all has no line of commits, so there is no timeline")
+    request = HistoryRequest(repository=repository, span=span, base=base, patches=patches)
+    reporter = StderrReporter(verbose=style == "text")
+    report = (history_of_refs if everything else history)(request, reporter=reporter)
+    if svg is not None:
+        _write(svg, report)
+    _print(report, style)
+    return int(ExitCode.DONE)
+
+
+def _print(report: HistoryReport, style: str) -> None:
+    if style == "json":
+        print_json(report)
+    elif style == "svg":
+        from patchkit.cli.rendering.timeline import timeline  # noqa: PLC0415 - only who wants the picture
+
+        click.echo(timeline(report), nl=False)
+    else:
+        from patchkit.cli.rendering.history_text import history_lines  # noqa: PLC0415 - as above
+
+        click.echo("\n".join(history_lines(report)))
+
+
+def _write(file: Path, report: HistoryReport) -> None:
+    from patchkit.cli.rendering.timeline import timeline  # noqa: PLC0415 - as above
+
+    try:
+        file.write_text(timeline(report), encoding="utf-8")
+    except OSError as error:
+        raise WriteFailedError(f"cannot write {file}: {error.strerror}") from error

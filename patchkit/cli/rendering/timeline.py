@@ -1,0 +1,244 @@
+"""The history of hunks as a picture: an SVG for a browser, hunks from top to bottom, time from left to right.
+
+One file that needs nothing else: styles inside, no script, light or dark as the reader has it. Every cell has a letter
+and, when it is bad, a hatching beside its colour, and tells in a tooltip where it comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
+from itertools import pairwise
+from xml.sax.saxutils import escape
+
+from patchkit.cli.rendering.verdicts import LOOKS, look
+from patchkit.core.history_report import BreakReport, HistoryReport, HunkHistory, Place, SpanReport
+
+_WIDTH = 1100
+"""Pixels for the time, when there are few commits."""
+_LEAST = 5
+"""Pixels that a commit has at least, however short after the one before it."""
+_ROW = 18
+_BAR = 14
+_LETTER = 7.0
+"""Width of a letter of the labels, in pixels."""
+_TOP = 104
+"""Pixels above the first row: title, tags, dates, commits."""
+_APART = 52
+"""Pixels between dates."""
+
+_STYLE = """\
+:root{color-scheme:light dark;--back:#fff;--ink:#1b1b1b;--faint:#6a6a6a;--grid:#d9d9d9;--hatch:#0007}
+@media (prefers-color-scheme:dark){:root{--back:#16181c;--ink:#ececec;--faint:#a3a3a3;--grid:#3a3d44;--hatch:#000a}}
+svg{background:var(--back)}
+text{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:var(--ink)}
+.faint{fill:var(--faint)}.head{font-weight:bold}.big{font-size:14px;font-weight:bold}
+.grid{stroke:var(--grid)}.tag{stroke:var(--faint);stroke-dasharray:3 3}.on{stroke-dasharray:none}
+.dot{fill:var(--faint)}.drift{stroke:var(--ink);stroke-width:2}.broke{fill:var(--ink)}
+.cell{stroke:var(--back)}.hatch{stroke:var(--hatch);stroke-width:1.5}.letter{text-anchor:middle}
+"""
+
+
+def timeline(report: HistoryReport) -> str:
+    """Return the picture of a history along a line of commits, or between builds."""
+    return "\n".join(_Picture(report).lines()) + "\n"
+
+
+class _Picture:
+    def __init__(self, report: HistoryReport) -> None:
+        self._report = report
+        self._left = 24 + _LETTER * max((len(hunk.id) for hunk in report.hunks), default=10)
+        self._edges = _edges(report.line, report.tip, self._left)
+        self._rows = list(_rows(report.hunks))
+        self._bottom = _TOP + _ROW * len(self._rows)
+
+    def lines(self) -> Iterator[str]:
+        report = self._report
+        width = self._edges[-1] + 24
+        height = self._bottom + 64
+        yield (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" '
+            f'height="{height}" role="img">'
+        )
+        yield f"<title>{escape(f'patchkit history {report.span}')}</title>"
+        yield f"<style>{_STYLE}{''.join(_colours())}</style>"
+        yield f"<defs>{''.join(_patterns())}</defs>"
+        yield _text(12, 20, f"{report.span}, carried from {report.base}", "big")
+        counts = report.counts
+        told = f"{counts.commits} commits, {counts.touching} touch the files; {counts.texts} texts"
+        yield _text(12, 36, told if report.source == "git" else f"{counts.texts} builds looked at", "faint")
+        yield from self._axis()
+        for number, row in enumerate(self._rows):
+            top = _TOP + _ROW * number
+            if isinstance(row, str):
+                yield _text(12, top + 13, row, "head" if "/" not in row else "faint")
+            else:
+                yield from self._hunk(row, top)
+        yield from self._legend(self._bottom + 26)
+        yield "</svg>"
+
+    def _axis(self) -> Iterator[str]:
+        last = -1e9
+        for time, label in _days(self._report.line, self._report.tip):
+            x = self._at(time)
+            if x - last < _APART:
+                continue
+            last = x
+            yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 16}" y2="{self._bottom}"/>'
+            yield _text(x + 2, _TOP - 18, label, "faint")
+        last = -1e9
+        for mark in self._report.marks:
+            x = self._at(mark.time)
+            kind = "tag on" if mark.on_line else "tag"
+            where = "a commit of the line" if mark.on_line else "by its date; not on the line"
+            yield (
+                f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 44}" y2="{self._bottom}">'
+                f"<title>{escape(f'{mark.tag} {mark.date}: {where}')}</title></line>"
+            )
+            if x - last >= 4 + _LETTER * len(mark.tag):
+                last = x
+                yield _text(x + 2, _TOP - 36, mark.tag, "faint")
+        for place, x in zip(self._report.line, self._edges, strict=False):
+            shape = f'<circle class="dot" cx="{x + 2:.1f}" cy="{_TOP - 8}" r="2">'
+            if place.merge:
+                shape = f'<path class="dot" d="M{x + 2:.1f} {_TOP - 12}l4 4l-4 4l-4 -4z">'
+            yield f"{shape}<title>{escape(told(place))}</title></{shape[1:].split()[0]}>"
+
+    def _hunk(self, hunk: HunkHistory, top: int) -> Iterator[str]:
+        yield _text(18, top + 13, hunk.id)
+        for span in hunk.spans:
+            yield from self._span(hunk, span, top)
+        for each in (*hunk.healed, *([hunk.first_bad] if hunk.first_bad else [])):
+            if each.at is not None:
+                x = self._edges[self._report.line.index(each.at)]
+                note = escape("\n".join(broke(each)))
+                yield f'<path class="broke" d="M{x - 3:.1f} {top}h6l-3 5z"><title>{note}</title></path>'
+
+    def _span(self, hunk: HunkHistory, span: SpanReport, top: int) -> Iterator[str]:
+        x, end = self._edges[span.first], self._edges[span.end]
+        state = span.state
+        first, last = self._report.line[span.first], self._report.line[span.end - 1]
+        lines = [f"{hunk.patch}: {hunk.id}", f"{state.shown}: {state.reason}"]
+        lines += [f"gates: {', '.join(state.rules)}"] if state.rules else []
+        lines += [f"drift: {', '.join(state.drift)}"] if state.drift else []
+        lines += [f"from {told(first)}"] + ([f"to {told(last)}"] if last is not first else [])
+        yield (
+            f'<rect class="cell {state.shown}" x="{x:.1f}" y="{top + 2}" width="{end - x:.1f}" height="{_BAR}">'
+            f"<title>{escape(chr(10).join(lines))}</title></rect>"
+        )
+        if state.drift:
+            yield f'<line class="drift" x1="{x:.1f}" x2="{end - 1:.1f}" y1="{top + _BAR + 1}" y2="{top + _BAR + 1}"/>'
+        if end - x >= 9:
+            how = look(state.shown)
+            yield (
+                f'<text class="letter" x="{(x + end) / 2:.1f}" y="{top + 13}" style="fill:{how.ink}" '
+                f'pointer-events="none">{how.letter}</text>'
+            )
+
+    def _legend(self, top: int) -> Iterator[str]:
+        x = 12.0
+        for name, how in LOOKS.items():
+            yield f'<rect class="cell {name}" x="{x:.0f}" y="{top}" width="16" height="{_BAR}"/>'
+            yield f'<text class="letter" x="{x + 8:.0f}" y="{top + 11}" style="fill:{how.ink}">{how.letter}</text>'
+            yield _text(x + 20, top + 11, name)
+            x += 36 + _LETTER * len(name)
+        yield f'<line class="drift" x1="{x:.0f}" x2="{x + 16:.0f}" y1="{top + 11}" y2="{top + 11}"/>'
+        yield _text(x + 20, top + 11, "drift")
+        told_bad = "hatched: bad. A mark above a cell: a break; its tooltip names the change. Diamonds are merges."
+        yield _text(12, top + 30, told_bad, "faint")
+
+    def _at(self, time: int) -> float:
+        """Return the pixel of a time: within a column, as far as the time lies between its commit and the next."""
+        times = _times(self._report.line, self._report.tip)
+        for number in range(len(times) - 1):
+            begin, end = times[number], times[number + 1]
+            if time <= end or number == len(times) - 2:
+                share = min(1.0, max(0.0, (time - begin) / (end - begin))) if end > begin else 0.0
+                return self._edges[number] + share * (self._edges[number + 1] - self._edges[number])
+        return self._edges[0]
+
+
+def told(place: Place) -> str:
+    """Return a commit or build in one line."""
+    return " ".join(part for part in (place.date, place.name, place.subject) if part)
+
+
+def broke(each: BreakReport) -> Iterator[str]:
+    """Yield what there is to say about a break, the change that did it last."""
+    if each.at is None:
+        yield f"{each.state.shown} from the beginning"
+    else:
+        yield f"{each.state.shown} since {told(each.at)}"
+    if each.after is not None:
+        yield f"good in {told(each.after)}"
+    for place in each.within:
+        yield f"brought by {told(place)}"
+    if each.itself:
+        yield f"the merge itself did it: {each.why}"
+    elif each.why:
+        yield each.why
+    if each.healed is not None:
+        yield f"good again in {told(each.healed)}"
+
+
+def _rows(hunks: Sequence[HunkHistory]) -> Iterator[str | HunkHistory]:
+    """Yield headings and hunks in the order of the picture."""
+    patch = path = ""
+    for hunk in hunks:
+        if hunk.patch != patch:
+            yield hunk.patch
+        if (hunk.patch, hunk.path) != (patch, path):
+            yield hunk.path
+        patch, path = hunk.patch, hunk.path
+        yield hunk
+
+
+def _times(line: Sequence[Place], tip: Place | None) -> list[int]:
+    """Return a time for each edge of a column, never going back: committers' clocks do at times."""
+    times: list[int] = []
+    for place in (*line, *([tip] if tip else line[-1:])):
+        times.append(max(place.time, times[-1] if times else place.time))
+    return times
+
+
+def _edges(line: Sequence[Place], tip: Place | None, left: float) -> list[float]:
+    """Return the edges of the columns in pixels: one for each place of the line, and the end of the last."""
+    times = _times(line, tip)
+    whole = max(1, times[-1] - times[0])
+    spread = max(0, _WIDTH - 12 * _LEAST)
+    edges = [left]
+    for begin, end in pairwise(times):
+        edges.append(edges[-1] + _LEAST + spread * (end - begin) / whole)
+    return edges
+
+
+def _days(line: Sequence[Place], tip: Place | None) -> Iterator[tuple[int, str]]:
+    """Yield the beginning and name of each month."""
+    times = _times(line, tip)
+    at = datetime.fromtimestamp(times[0], tz=timezone.utc).replace(day=1, hour=0, minute=0, second=0)
+    while at.timestamp() <= times[-1]:
+        if at.timestamp() >= times[0]:
+            yield int(at.timestamp()), at.strftime("%Y-%m")
+        at = at.replace(year=at.year + at.month // 12, month=at.month % 12 + 1)
+
+
+def _colours() -> Iterator[str]:
+    for name, how in LOOKS.items():
+        yield f".{name}{{fill:{f'url(#{name})' if how.bad else how.colour}}}\n"
+
+
+def _patterns() -> Iterator[str]:
+    """Yield the hatchings of what is bad, each slanting otherwise."""
+    slants = iter((45, -45, 90))
+    for name, how in LOOKS.items():
+        if how.bad:
+            yield (
+                f'<pattern id="{name}" width="6" height="6" patternUnits="userSpaceOnUse" '
+                f'patternTransform="rotate({next(slants)})"><rect width="6" height="6" fill="{how.colour}"/>'
+                '<line class="hatch" x1="0" x2="0" y1="0" y2="6"/></pattern>'
+            )
+
+
+def _text(x: float, y: float, content: str, kind: str = "") -> str:
+    shown = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.1f}" y="{y:.0f}"{shown}>{escape(content)}</text>'
