@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -10,13 +11,14 @@ from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.upstream import Target
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations.history_states import Chain, Link
-from patchkit.operations.import_base import version_of
-from patchkit.operations.layers import Layer, layers
 from patchkit.operations.sources import Workspace
 from patchkit.store.lock import text_digest
 from patchkit.trees.git import GitTree
 from patchkit.trees.git_log import CommitFiles
 from patchkit.trees.interface import SourceTree
+
+if TYPE_CHECKING:
+    from patchkit.operations.layers import Layer
 
 
 class Base(msgspec.Struct, frozen=True):
@@ -27,6 +29,7 @@ class Base(msgspec.Struct, frozen=True):
     """Why this one."""
     chains: tuple[Chain, ...]
     load: Callable[[], Sequence[Layer]]
+    """Gives the patches as they lie on it."""
 
 
 Opener = Callable[[Target], SourceTree]
@@ -44,6 +47,8 @@ def of_target(workspace: Workspace, target: Target, reason: str, opener: Opener)
             links.setdefault(path, []).append(link)
 
     def load() -> Sequence[Layer]:
+        from patchkit.operations.layers import layers  # noqa: PLC0415 - not needed where everything is known
+
         tree = opener(target)
         for path, each in links.items():
             found = blob_id_if_any(tree.read(path))
@@ -59,6 +64,8 @@ def of_target(workspace: Workspace, target: Target, reason: str, opener: Opener)
 
 def of_tree(workspace: Workspace, target: Target, reason: str, tree: SourceTree) -> Base:
     """Return a revision that is not in the lock as a base. Raises StoreError when a patch does not fit it."""
+    from patchkit.operations.layers import layers  # noqa: PLC0415 - as above
+
     series = workspace.sources.series
     found = layers(series, target, tree.read)
     links: dict[str, list[Link]] = {}
@@ -76,6 +83,8 @@ def asked_base(workspace: Workspace, repository: GitTree, asked: str, opener: Op
     try:
         target = workspace.target(asked)
     except UsageError as unknown:
+        from patchkit.operations.import_base import version_of  # noqa: PLC0415 - 40 ms that a target does without
+
         try:
             tree = repository.at(asked)
         except RevisionNotFoundError:
@@ -99,6 +108,8 @@ def chosen_base(workspace: Workspace, beginning: GitTree, blobs: Mapping[str, st
         target = next((target for target in same if target.commit == beginning.commit), same[-1])
         return of_target(workspace, target, "its texts are those at the beginning", opener)
     from packaging.version import Version  # noqa: PLC0415 - 15 ms that texts of a target do without
+
+    from patchkit.operations.import_base import version_of  # noqa: PLC0415 - as above
 
     as_of = version_of(CommitFiles(beginning))
     older = [target for target in known if Version(target.as_of) <= Version(as_of)]

@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from patchkit.core.history.spans import HunkState
 from patchkit.core.upstream import Target
 from patchkit.operations.history_engine import engine
-from patchkit.operations.layers import Layer
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import ContentCache
 from patchkit.store.series import Series
+
+if TYPE_CHECKING:
+    from patchkit.operations.layers import Layer
 
 KIND = "history"
 """Kind of the cache's entries."""

@@ -16,7 +16,13 @@ from patchkit.operations.history import HistoryRequest, history, history_of_refs
 
 @click.command("history")
 @click.option("--git", "repository", type=FOLDER, help="A clone of Megatron-LM; a bare or shallow one will do.")
-@click.option("--range", "span", metavar="A..B", help="Commits after A up to B. Default: the newest release to HEAD.")
+@click.option("--index", is_flag=True, help="Builds on the package index instead, as few of them as tell it.")
+@click.option(
+    "--range",
+    "span",
+    metavar="A..B",
+    help="Commits after A up to B, or builds. Default: from the newest release on.",
+)
 @click.option("--from", "base", metavar="BASE", help="Target whose texts are carried. Default: the best one for A.")
 @click.option("--all", "everything", is_flag=True, help="Every text on any branch or tag, counted, instead of a line.")
 @patches_option
@@ -25,6 +31,7 @@ from patchkit.operations.history import HistoryRequest, history, history_of_refs
 def command(
     *,
     repository: Path | None,
+    index: bool,
     span: str | None,
     base: str | None,
     everything: bool,
@@ -38,17 +45,29 @@ def command(
     conflict or obsolete, or where a gate fires; inside of a merge the change that did it is named. Nothing is written
     to the clone. Exit code 0 when the history could be read, whatever it says.
     """
-    if repository is None:
-        raise UsageError("a history of what?", hint="--git REPO names a clone of Megatron-LM")
+    if (repository is None) is not index:
+        what = "--git and --index exclude each other" if index else "a history of what?"
+        raise UsageError(what, hint="--git REPO names a clone of Megatron-LM; --index looks at builds")
+    if everything and index:
+        raise UsageError("--all needs --git REPO")
     if everything and (svg or style == "svg"):
         raise UsageError("--all has no line of commits, so there is no timeline")
-    request = HistoryRequest(repository=repository, span=span, base=base, patches=patches)
     reporter = StderrReporter(verbose=style == "text")
-    report = (history_of_refs if everything else history)(request, reporter=reporter)
+    if repository is not None:
+        request = HistoryRequest(repository=repository, span=span, base=base, patches=patches)
+        report = (history_of_refs if everything else history)(request, reporter=reporter)
+    else:
+        report = _of_builds(span, base, patches, reporter)
     if svg is not None:
         _write(svg, report)
     _print(report, style)
     return int(ExitCode.DONE)
+
+
+def _of_builds(span: str | None, base: str | None, patches: Path | None, reporter: StderrReporter) -> HistoryReport:
+    from patchkit.operations.history_index import BuildsRequest, history_of_builds  # noqa: PLC0415 - zip, pip
+
+    return history_of_builds(BuildsRequest(span=span, base=base, patches=patches), reporter=reporter)
 
 
 def _print(report: HistoryReport, style: str) -> None:

@@ -7,9 +7,8 @@ from itertools import pairwise
 
 import click
 
-from patchkit.cli.rendering.timeline import broke
 from patchkit.cli.rendering.verdicts import LOOKS, look
-from patchkit.core.history_report import HistoryReport, HunkHistory
+from patchkit.core.history_report import BreakReport, HistoryReport, HunkHistory, Place
 
 _STRIP = 72
 """Letters in a strip at most; of several places that share one the worst is shown."""
@@ -42,6 +41,29 @@ def history_lines(report: HistoryReport) -> Iterator[str]:
     bad = sum(hunk.first_bad is not None or _bad_texts(hunk) for hunk in report.hunks)
     told = "bad on some text" if report.source == "refs" else "bad at the end"
     yield click.style(f"{report.verdict}: {bad} of {len(report.hunks)} hunks {told}", bold=True)
+
+
+def told(place: Place) -> str:
+    """Return a commit or build in one line."""
+    return " ".join(part for part in (place.date, place.name, place.subject) if part)
+
+
+def broke(each: BreakReport) -> Iterator[str]:
+    """Yield what there is to say about a break, the change that did it last."""
+    if each.at is None:
+        yield f"{each.state.shown} from the beginning"
+    else:
+        yield f"{each.state.shown} since {told(each.at)}"
+    if each.after is not None:
+        yield f"good in {told(each.after)}"
+    for place in each.within:
+        yield f"brought by {told(place)}"
+    if each.itself:
+        yield f"the merge itself did it: {each.why}"
+    elif each.why:
+        yield each.why
+    if each.healed is not None:
+        yield f"good again in {told(each.healed)}"
 
 
 def _now(report: HistoryReport) -> str:

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
+from html import escape
 from itertools import pairwise
-from xml.sax.saxutils import escape
 
+from patchkit.cli.rendering.history_text import broke, told
 from patchkit.cli.rendering.verdicts import LOOKS, look
-from patchkit.core.history_report import BreakReport, HistoryReport, HunkHistory, Place, SpanReport
+from patchkit.core.history_report import HistoryReport, HunkHistory, Place, SpanReport
 
 _WIDTH = 1100
 """Pixels for the time, when there are few commits."""
-_LEAST = 5
-"""Pixels that a commit has at least, however short after the one before it."""
+_LEAST = 5.0
+"""Pixels that a commit has at least, however short after the one before it; less where there are very many."""
+_WIDEST = 4000
+"""Pixels that the least widths may come to together."""
+_DOT = 4
+"""Pixels between the marks of two commits."""
 _ROW = 18
 _BAR = 14
 _LETTER = 7.0
@@ -31,11 +36,12 @@ _STYLE = """\
 :root{color-scheme:light dark;--back:#fff;--ink:#1b1b1b;--faint:#6a6a6a;--grid:#d9d9d9;--hatch:#0007}
 @media (prefers-color-scheme:dark){:root{--back:#16181c;--ink:#ececec;--faint:#a3a3a3;--grid:#3a3d44;--hatch:#000a}}
 svg{background:var(--back)}
-text{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:var(--ink)}
+text{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:var(--ink);paint-order:stroke;
+stroke:var(--back);stroke-width:3px}
 .faint{fill:var(--faint)}.head{font-weight:bold}.big{font-size:14px;font-weight:bold}
 .grid{stroke:var(--grid)}.tag{stroke:var(--faint);stroke-dasharray:3 3}.on{stroke-dasharray:none}
 .dot{fill:var(--faint)}.drift{stroke:var(--ink);stroke-width:2}.broke{fill:var(--ink)}
-.cell{stroke:var(--back)}.hatch{stroke:var(--hatch);stroke-width:1.5}.letter{text-anchor:middle}
+.cell{stroke:var(--back)}.hatch{stroke:var(--hatch);stroke-width:1.5}.letter{text-anchor:middle;stroke:none}
 """
 
 
@@ -60,7 +66,7 @@ class _Picture:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" '
             f'height="{height}" role="img">'
         )
-        yield f"<title>{escape(f'patchkit history {report.span}')}</title>"
+        yield f"<title>{_plain(f'patchkit history {report.span}')}</title>"
         yield f"<style>{_STYLE}{''.join(_colours())}</style>"
         yield f"<defs>{''.join(_patterns())}</defs>"
         yield _text(12, 20, f"{report.span}, carried from {report.base}", "big")
@@ -78,14 +84,14 @@ class _Picture:
         yield "</svg>"
 
     def _axis(self) -> Iterator[str]:
+        labels: list[str] = []
         last = -1e9
-        for time, label in _days(self._report.line, self._report.tip):
+        for time, month in _days(self._report.line, self._report.tip):
             x = self._at(time)
-            if x - last < _APART:
-                continue
-            last = x
-            yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 16}" y2="{self._bottom}"/>'
-            yield _text(x + 2, _TOP - 18, label, "faint")
+            if x - last >= _APART:
+                last = x
+                yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 16}" y2="{self._bottom}"/>'
+                labels.append(_text(x + 2, _TOP - 18, month, "faint"))
         last = -1e9
         for mark in self._report.marks:
             x = self._at(mark.time)
@@ -93,16 +99,18 @@ class _Picture:
             where = "a commit of the line" if mark.on_line else "by its date; not on the line"
             yield (
                 f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 44}" y2="{self._bottom}">'
-                f"<title>{escape(f'{mark.tag} {mark.date}: {where}')}</title></line>"
+                f"<title>{_plain(f'{mark.tag} {mark.date}: {where}')}</title></line>"
             )
             if x - last >= 4 + _LETTER * len(mark.tag):
                 last = x
-                yield _text(x + 2, _TOP - 36, mark.tag, "faint")
+                labels.append(_text(x + 2, _TOP - 36, mark.tag, "faint"))
+        # Labels stand before the lines.
+        yield from labels
+        last = -1e9
         for place, x in zip(self._report.line, self._edges, strict=False):
-            shape = f'<circle class="dot" cx="{x + 2:.1f}" cy="{_TOP - 8}" r="2">'
-            if place.merge:
-                shape = f'<path class="dot" d="M{x + 2:.1f} {_TOP - 12}l4 4l-4 4l-4 -4z">'
-            yield f"{shape}<title>{escape(told(place))}</title></{shape[1:].split()[0]}>"
+            if x - last >= _DOT:
+                last = x
+                yield _dot(place, x + 2)
 
     def _hunk(self, hunk: HunkHistory, top: int) -> Iterator[str]:
         yield _text(18, top + 13, hunk.id)
@@ -111,7 +119,7 @@ class _Picture:
         for each in (*hunk.healed, *([hunk.first_bad] if hunk.first_bad else [])):
             if each.at is not None:
                 x = self._edges[self._report.line.index(each.at)]
-                note = escape("\n".join(broke(each)))
+                note = _plain("\n".join(broke(each)))
                 yield f'<path class="broke" d="M{x - 3:.1f} {top}h6l-3 5z"><title>{note}</title></path>'
 
     def _span(self, hunk: HunkHistory, span: SpanReport, top: int) -> Iterator[str]:
@@ -124,7 +132,7 @@ class _Picture:
         lines += [f"from {told(first)}"] + ([f"to {told(last)}"] if last is not first else [])
         yield (
             f'<rect class="cell {state.shown}" x="{x:.1f}" y="{top + 2}" width="{end - x:.1f}" height="{_BAR}">'
-            f"<title>{escape(chr(10).join(lines))}</title></rect>"
+            f"<title>{_plain(chr(10).join(lines))}</title></rect>"
         )
         if state.drift:
             yield f'<line class="drift" x1="{x:.1f}" x2="{end - 1:.1f}" y1="{top + _BAR + 1}" y2="{top + _BAR + 1}"/>'
@@ -158,27 +166,12 @@ class _Picture:
         return self._edges[0]
 
 
-def told(place: Place) -> str:
-    """Return a commit or build in one line."""
-    return " ".join(part for part in (place.date, place.name, place.subject) if part)
-
-
-def broke(each: BreakReport) -> Iterator[str]:
-    """Yield what there is to say about a break, the change that did it last."""
-    if each.at is None:
-        yield f"{each.state.shown} from the beginning"
-    else:
-        yield f"{each.state.shown} since {told(each.at)}"
-    if each.after is not None:
-        yield f"good in {told(each.after)}"
-    for place in each.within:
-        yield f"brought by {told(place)}"
-    if each.itself:
-        yield f"the merge itself did it: {each.why}"
-    elif each.why:
-        yield each.why
-    if each.healed is not None:
-        yield f"good again in {told(each.healed)}"
+def _dot(place: Place, x: float) -> str:
+    """Return the mark of a commit on the time axis: a disc, for a merge a diamond."""
+    title = f"<title>{_plain(told(place))}</title>"
+    if place.merge:
+        return f'<path class="dot" d="M{x:.1f} {_TOP - 12}l4 4l-4 4l-4 -4z">{title}</path>'
+    return f'<circle class="dot" cx="{x:.1f}" cy="{_TOP - 8}" r="2">{title}</circle>'
 
 
 def _rows(hunks: Sequence[HunkHistory]) -> Iterator[str | HunkHistory]:
@@ -194,26 +187,39 @@ def _rows(hunks: Sequence[HunkHistory]) -> Iterator[str | HunkHistory]:
 
 
 def _times(line: Sequence[Place], tip: Place | None) -> list[int]:
-    """Return a time for each edge of a column, never going back: committers' clocks do at times."""
+    """Return a time for each edge of a column, never going back, as committers' clocks do at times.
+
+    Where not every time is known, as of builds on some indexes, the columns are days of no calendar.
+    """
+    places = (*line, *([tip] if tip else line[-1:]))
+    if not _is_dated(line):
+        return list(range(len(places)))
     times: list[int] = []
-    for place in (*line, *([tip] if tip else line[-1:])):
+    for place in places:
         times.append(max(place.time, times[-1] if times else place.time))
     return times
+
+
+def _is_dated(line: Sequence[Place]) -> bool:
+    return all(place.time for place in line)
 
 
 def _edges(line: Sequence[Place], tip: Place | None, left: float) -> list[float]:
     """Return the edges of the columns in pixels: one for each place of the line, and the end of the last."""
     times = _times(line, tip)
     whole = max(1, times[-1] - times[0])
-    spread = max(0, _WIDTH - 12 * _LEAST)
+    least = min(_LEAST, _WIDEST / len(line))
+    spread = max(_WIDTH - least * len(line), _WIDTH / 2)
     edges = [left]
     for begin, end in pairwise(times):
-        edges.append(edges[-1] + _LEAST + spread * (end - begin) / whole)
+        edges.append(edges[-1] + least + spread * (end - begin) / whole)
     return edges
 
 
 def _days(line: Sequence[Place], tip: Place | None) -> Iterator[tuple[int, str]]:
     """Yield the beginning and name of each month."""
+    if not _is_dated(line):
+        return
     times = _times(line, tip)
     at = datetime.fromtimestamp(times[0], tz=timezone.utc).replace(day=1, hour=0, minute=0, second=0)
     while at.timestamp() <= times[-1]:
@@ -239,6 +245,11 @@ def _patterns() -> Iterator[str]:
             )
 
 
+def _plain(text: str) -> str:
+    """Return text for XML, which has no place for control characters."""
+    return escape("".join(each if each.isprintable() or each == "\n" else "?" for each in text))
+
+
 def _text(x: float, y: float, content: str, kind: str = "") -> str:
     shown = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:.1f}" y="{y:.0f}"{shown}>{escape(content)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.0f}"{shown}>{_plain(content)}</text>'

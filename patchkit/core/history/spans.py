@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from patchkit.core.carried import Verdict
-
 ALARM = "alarm"
 """Shown in the place of the verdict where a gate fired."""
-_BAD = frozenset({Verdict.CONFLICT.value, Verdict.OBSOLETE.value, ALARM})
+_BAD = frozenset({"conflict", "obsolete", ALARM})
+"""Words of the engine's verdicts; importing these would load the engine, which a history that is known does without."""
 
 
 class HunkState(msgspec.Struct, frozen=True):
