@@ -24,8 +24,8 @@ Job = tuple[str, "str | None", "bytes | None"]
 
 _FEW = 6
 """Texts that are carried faster than other processes begin."""
-_MOST = 8
-"""Processes at most; each holds some ten megabytes of its own."""
+_MOST = 6
+"""Processes at most; each holds some thirty megabytes of its own."""
 
 
 class Carrier:

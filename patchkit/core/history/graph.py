@@ -39,7 +39,7 @@ class Graph:
         self._commits = {commit.id: commit for commit in commits}
         self._blobs: dict[str, Blobs] = dict(outside)
         for commit in reversed(commits):
-            before = self._blobs.get(commit.parents[0], {}) if commit.parents else {}
+            before = self._blobs[commit.parents[0]] if commit.parents else {}
             # Most commits touch none of the files, and share what their parent has.
             self._blobs[commit.id] = {**before, **commit.changes} if commit.changes else before
 

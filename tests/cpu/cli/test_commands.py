@@ -40,6 +40,7 @@ COMMANDS = [
     "capture",
     "check-upstream",
     "explain",
+    "history",
     "import",
     "lint",
     "rebase",

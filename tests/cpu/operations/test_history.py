@@ -11,8 +11,9 @@ from patchkit.core.history_report import BreakReport, Counts, HistoryReport, Hun
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations import history_carry
 from patchkit.operations.history import HistoryRequest, history, history_of_refs
+from patchkit.operations.regenerate import regenerate
 
-from .carried_world import CODE_1, NOTES, RELEASE_1
+from .carried_world import CODE, CODE_1, INFO, NOTES, NOTES_1, RELEASE_1
 from .history_world import BLUE, FIRST, GREEN, HEADED, OTHER, SPARE, There, text
 
 
@@ -200,11 +201,33 @@ def test_a_hunk_that_is_bad_where_the_line_begins_has_no_first_bad_commit(there:
 
 def test_the_order_of_committers_clocks_does_not_matter(there: There) -> None:
     later = there.clone.commit("Later", text(notes=HEADED), there.base)
-    there.clone._time -= 30 * 86_400
+    there.clone.time -= 30 * 86_400
     report = there.ask(there.clone.commit("Paint it, long ago", text(notes=BLUE), later))
 
     assert [place.subject for place in report.line] == ["Release 1.0", "Later", "Paint it, long ago"]
     assert broken(hunk(report, "notes-colour").first_bad) == ("Paint it, long ago", (), False, None)
+
+
+def test_a_parent_with_a_later_clock_than_its_child_is_still_its_parent(there: There) -> None:
+    # By date alone, git would print the fork before the commit of the line that rests on it.
+    fork = there.clone.commit("Fork", text(notes=BLUE), there.base)
+    there.clone.time -= 30 * 86_400
+    line = there.clone.commit("Check sizes, long ago", text(SPARE, BLUE), fork)
+    there.clone.time += 40 * 86_400
+    side = there.clone.commit("Read", text(notes=BLUE, **OTHER), fork)
+    report = there.ask(there.clone.commit("Merge", text(SPARE, BLUE, **OTHER), line, side))
+
+    assert [place.subject for place in report.line] == ["Release 1.0", "Fork", "Check sizes, long ago"]
+    assert strip(report, "notes-colour") == ["exact", "conflict", "conflict"]
+
+
+def test_a_file_that_takes_the_place_of_another_one_is_no_rename(there: There) -> None:
+    gone = {path: content for path, content in FIRST.items() if path != CODE}
+    taken = {path: content for path, content in gone.items() if path != NOTES} | {CODE: NOTES_1}
+    report = there.ask(there.clone.chain(["Drop code", "Notes as code"], [gone, taken], there.base)[-1])
+
+    assert strip(report, "notes-end") == ["exact", "exact", "obsolete"]
+    assert strip(report, "grads-region")[:2] == ["exact", "obsolete"]
 
 
 def test_tags_of_releases_are_marked_whether_on_the_line_or_only_of_its_time(there: There) -> None:
@@ -234,6 +257,27 @@ def test_the_base_is_the_target_of_the_beginning_or_what_was_asked_for(there: Th
     assert (as_of.base, as_of.base_reason) == ("1.0", "the newest release up to 1.0, as the beginning calls itself")
     assert (asked.base, asked.base_reason) == (headed[:8], "asked for")
     assert (strip(as_of, "notes-end"), strip(asked, "notes-end")) == (["moved"] * 2, ["exact"] * 2)
+
+
+def test_the_base_of_other_texts_is_the_release_that_they_call_themselves(there: There) -> None:
+    newer = there.world.release_2
+    second = there.clone.commit("Release 2.0", newer, there.base)
+    there.world._versions({"1.0": RELEASE_1, "2.0": newer}, {"1.0": f'"{there.base}"', "2.0": f'"{second}"'})
+    assert regenerate(there.world.series, cache=there.world.cache).problems == ()
+    found = {}
+    for version in (b"MAJOR = 1\nMINOR = 7\n", b"MAJOR = 2\nMINOR = 1\n", b"MAJOR = 0\nMINOR = 9\n"):
+        begin = there.clone.commit("Begin", text(notes=HEADED, **{INFO: version}), there.base)
+        there.clone.name("heads/begin", begin)
+        try:
+            found[version[:9]] = there.ask(there.clone.commit("Go on", text(), begin), span="begin..main").base
+        except UsageError as error:
+            found[version[:9]] = error.message
+
+    assert found == {
+        b"MAJOR = 1": "1.0",
+        b"MAJOR = 2": "2.0",
+        b"MAJOR = 0": "no target of the series is as old as begin, which calls itself 0.9",
+    }
 
 
 def test_a_base_whose_texts_are_not_those_of_the_lock_is_refused(there: There) -> None:
@@ -344,6 +388,17 @@ def test_over_all_branches_and_tags_texts_are_counted_not_commits(there: There) 
         "Check sizes",
         "Drop notes",
     ]
+
+
+def test_of_the_commits_that_brought_a_text_the_oldest_is_named(there: There) -> None:
+    blue = there.clone.commit("Blue", text(notes=BLUE), there.base)
+    green = there.clone.commit("Green", text(notes=GREEN), there.base)
+    there.clone.name("heads/one", there.clone.commit("Blue again", text(notes=BLUE), green))
+    there.clone.name("heads/two", there.clone.commit("Green again", text(notes=GREEN), blue))
+    request = HistoryRequest(repository=there.clone.folder, patches=there.world.series)
+    report = history_of_refs(request, cache=there.world.cache)
+
+    assert [each.place.subject for each in report.commits] == ["Release 1.0", "Release 1.0", "Blue", "Green"]
 
 
 # Repositories of other kinds, and none of them is written to.

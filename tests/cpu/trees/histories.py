@@ -21,7 +21,8 @@ class Histories:
         self.folder = folder
         folder.mkdir(parents=True)
         git(folder, "init", "-q", "--bare", "-b", "main")
-        self._time = BEGIN
+        self.time = BEGIN
+        """Of the last commit."""
 
     def commit(self, subject: str, files: Mapping[str, bytes], *parents: str) -> str:
         """Make a commit and return its id; no branch moves."""
@@ -32,8 +33,8 @@ class Histories:
         self._git("update-index", "--add", "--index-info", stdin=listed.encode(), more=index)
         tree = self._git("write-tree", more=index)
         (self.folder / "index.tmp").unlink(missing_ok=True)
-        self._time += DAY
-        dates = {"GIT_AUTHOR_DATE": f"{self._time} +0000", "GIT_COMMITTER_DATE": f"{self._time} +0000"}
+        self.time += DAY
+        dates = {"GIT_AUTHOR_DATE": f"{self.time} +0000", "GIT_COMMITTER_DATE": f"{self.time} +0000"}
         options = [part for parent in parents for part in ("-p", parent)]
         return self._git("commit-tree", tree, *options, stdin=subject.encode(), more=dates)
 

@@ -167,4 +167,5 @@ def test_builds_whose_days_no_index_tells_are_drawn_side_by_side() -> None:
     made = cells(drawn(report(line, [hunk("h", (0, 1, "exact"), (1, 2, "moved"), (2, 3, "conflict"))])))
 
     assert made[0][1].splitlines()[-1] == "from 1.0"
+    assert made[0][3] - made[0][2] > 100
     assert abs((made[0][3] - made[0][2]) - (made[1][3] - made[1][2])) < 0.2

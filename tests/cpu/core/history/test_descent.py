@@ -77,6 +77,12 @@ CASES = {
             ("M",), itself=True, why="the hunk was bad on what it brought (s1) already where the two sides had parted"
         ),
     ),
+    "what the line broke, healed, and gets back from a side is not the side's": (
+        {"m1": ("base", "bad"), "m2": ("m1", "good 2"), "s1": ("m1", "bad 2"), "M": ("m2 s1", "bad 2")},
+        Cause(
+            ("M",), itself=True, why="the hunk was bad on what it brought (s1) already where the two sides had parted"
+        ),
+    ),
     "of an octopus the side that is bad": (
         {
             "s1": ("base", "good 2"),
