@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -46,17 +49,27 @@ class Carrier:
 
     def states(self, jobs: Sequence[Job]) -> Iterator[tuple[str, str | None, tuple[HunkState, ...]]]:
         """Yield path, blob id and the states of the path's hunks for each job, in any order."""
-        workers = min(_MOST, _processors(), len(jobs))
-        if workers < 2 or len(jobs) < _FEW or "fork" not in multiprocessing.get_all_start_methods():
-            for path, blob, content in jobs:
-                yield path, blob, self.on(path, content)
-            return
+        # The longest first, so that no processor waits for the last one.
+        left = {(path, blob): content for path, blob, content in sorted(jobs, key=lambda job: -len(job[2] or b""))}
+        workers = min(_MOST, _processors(), len(left))
+        if workers > 1 and len(left) >= _FEW and "fork" in multiprocessing.get_all_start_methods():
+            # Without memory for another process, or when one is killed, the rest is carried here.
+            with suppress(BrokenProcessPool, OSError):
+                for (path, blob), states in zip(list(left), self._forked(left, workers), strict=True):
+                    del left[path, blob]
+                    yield path, blob, states
+        for (path, blob), content in left.items():
+            yield path, blob, self.on(path, content)
+
+    def _forked(
+        self, jobs: Mapping[tuple[str, str | None], bytes | None], workers: int
+    ) -> Iterator[tuple[HunkState, ...]]:
         # Forked processes have the engine and the series in memory already.
-        with ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), _begin, (self,)) as pool:
-            # The longest first, so that no processor waits for the last one.
-            order = sorted(jobs, key=lambda job: -len(job[2] or b""))
-            for job, states in zip(order, pool.map(_carried, ((path, text) for path, _, text in order)), strict=True):
-                yield job[0], job[1], states
+        pool = ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), _begin, (self,))
+        try:
+            yield from pool.map(_carried, [(path, content) for (path, _blob), content in jobs.items()])
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def on(self, path: str, content: bytes | None) -> tuple[HunkState, ...]:
         """Return the states of the hunks of ``path`` on one text, each patch on what those before it leave."""
@@ -74,6 +87,8 @@ _carrier: Carrier | None = None
 
 
 def _begin(carrier: Carrier) -> None:
+    # A user's interruption is for the process that waits for this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     global _carrier  # noqa: PLW0603 - a process of the pool carries for one series
     _carrier = carrier
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -350,15 +351,36 @@ def test_another_series_engine_or_base_shares_nothing(there: There, monkeypatch:
     assert there.ask(span="main~1..main", base="core_v1.0").counts.carried == 0
 
 
-def test_other_processes_come_to_the_same(there: There, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def many(there: There) -> str:
+    """A tip with more texts before it than one process carries alone."""
     texts = [text(CODE_1.replace(b"size", b"size_%d" % number), HEADED * number) for number in range(1, 5)]
-    tip = there.clone.chain([f"Change {number}" for number in range(4)], texts, there.base)[-1]
+    return there.clone.chain([f"Change {number}" for number in range(4)], texts, there.base)[-1]
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_other_processes_come_to_the_same_and_may_be_killed(
+    there: There, many: str, killed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(history_carry, "_processors", lambda: 1)
-    alone = there.ask(tip)
+    alone = there.ask(many)
     shutil.rmtree(there.world.cache / "history")
+    here = os.getpid()
+    carried_here: list[str] = []
+    carry = history_carry.Carrier.on
+
+    def on(self: history_carry.Carrier, path: str, content: bytes | None) -> object:
+        if os.getpid() == here:
+            carried_here.append(path)
+        elif killed:
+            os._exit(1)
+        return carry(self, path, content)
+
+    monkeypatch.setattr(history_carry.Carrier, "on", on)
     monkeypatch.setattr(history_carry, "_processors", lambda: 3)
 
     assert there.ask() == alone
+    assert (len(carried_here) > 0) is killed
 
 
 # Every branch and tag.
