@@ -186,10 +186,11 @@ class _Clone:
         """Return where a history begins when nobody said it: the base, else the newest release that the clone has."""
         if base is not None:
             return self.revision(base)
-        releases = [target for target in self._workspace.targets if target.release and target.commit]
-        for target in reversed(releases):
+        releases = [target for target in self._workspace.targets if target.release and not target.release.yanked]
+        # By its tag rather than its commit: it is this name that the answer has.
+        for spelling in (name for target in reversed(releases) for name in (target.tag, target.commit) if name):
             with suppress(RevisionNotFoundError):
-                return self._at(target.commit or "")
+                return self._at(spelling)
         raise UsageError(
             f"{self._repository} has none of the releases that the series knows",
             hint="say where the history begins: --range OLD..NEW",

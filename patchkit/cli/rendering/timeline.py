@@ -71,8 +71,10 @@ class _Picture:
         yield f"<defs>{''.join(_patterns())}</defs>"
         yield _text(12, 20, f"{report.span}, carried from {report.base}", "big")
         counts = report.counts
-        told = f"{counts.commits} commits, {counts.touching} touch the files; {counts.texts} texts"
-        yield _text(12, 36, told if report.source == "git" else f"{counts.texts} builds looked at", "faint")
+        looked = f"{counts.commits} commits, {counts.touching} touch the files; {counts.texts} texts"
+        if report.source == "index":
+            looked = f"{counts.commits} builds, {counts.line} of them fetched"
+        yield _text(12, 36, looked, "faint")
         yield from self._axis()
         for number, row in enumerate(self._rows):
             top = _TOP + _ROW * number

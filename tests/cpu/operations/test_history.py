@@ -4,6 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 from trees.repositories import git
 from trees.snapshots import snapshot
@@ -314,6 +315,7 @@ def test_an_unknown_revision_is_named(there: There) -> None:
 def test_the_default_range_goes_from_the_newest_release_of_the_clone_to_its_head(there: There) -> None:
     report = there.ask(there.clone.commit("Paint it", text(notes=BLUE), there.base), span=None)  # type: ignore[arg-type]
 
+    assert report.span == "core_v1.0..HEAD"
     assert [place.subject for place in report.line] == ["Release 1.0", "Paint it"]
 
 
@@ -349,6 +351,15 @@ def test_another_series_engine_or_base_shares_nothing(there: There, monkeypatch:
     assert there.ask().counts.carried == 0
     assert there.ask(base="main~1").counts.carried == 0
     assert there.ask(span="main~1..main", base="core_v1.0").counts.carried == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"\xc1", msgspec.msgpack.encode({"hunks": 5}), msgspec.msgpack.encode([1])])
+def test_what_is_remembered_and_damaged_is_carried_again(there: There, content: bytes) -> None:
+    first = there.ask(there.clone.commit("Paint it", text(notes=BLUE), there.base))
+    for file in (there.world.cache / "history").iterdir():
+        file.write_bytes(content)
+
+    assert there.ask() == first
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
+from msgspec.structs import replace
+
 from patchkit.cli.rendering.timeline import timeline
 from patchkit.cli.rendering.verdicts import LOOKS
 from patchkit.core.carried import Verdict
@@ -160,6 +162,15 @@ def test_the_picture_has_colours_for_light_and_dark_and_a_hatching_for_what_is_b
 
     assert "@media (prefers-color-scheme:dark)" in drawn_text
     assert [name for name in LOOKS if f'<pattern id="{name}"' in drawn_text] == ["obsolete", "conflict", "alarm"]
+
+
+def test_of_builds_it_is_told_how_many_were_fetched() -> None:
+    line = [Place(id="1.0", name="1.0", date="2026-01-02", time=BEGIN), place(9)]
+    made = replace(
+        report(line, [hunk("h", (0, 2, "exact"))]), source="index", counts=Counts(commits=344, line=2, texts=6)
+    )
+
+    assert "344 builds, 2 of them fetched" in [text.text for text in drawn(made).iter(f"{SVG}text")]
 
 
 def test_builds_whose_days_no_index_tells_are_drawn_side_by_side() -> None:

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from patchkit.core.history.spans import HunkState
+from patchkit.core.rebasing.rebased import AlarmReport, DriftReport, HunkRebase
+from patchkit.operations import history_carry
+from patchkit.operations.rebase_carry import CarriedFile, Texts
+
+FITS = HunkRebase(id="one", path="a.py", verdict="moved", old=None, new=None, reason="2 lines away")
+FILE = CarriedFile(Texts("a.py", b"", b"", b"", ()), (b"",), (), (), (FITS,), ())
+QUIET = HunkState("exact", "no gate has anything to say")
+
+
+def test_the_reason_of_a_hunk_with_alarms_is_theirs() -> None:
+    alarms = (
+        AlarmReport("unbound", 3, "x", "x is not bound"),
+        AlarmReport("unbound", 4, "y", "y is not bound"),
+    )
+    drift = DriftReport("f", ("signature", "body"), "x", "y")
+    hunk = replace(FITS, alarms=alarms, drift=(drift,))
+
+    assert list(history_carry._states(["one"], replace(FILE, hunks=(hunk,)))) == [
+        HunkState("moved", "line 3: x is not bound; line 4: y is not bound", ("unbound",), ("f (signature, body)",)),
+        QUIET,
+    ]
+
+
+def test_alarms_outside_of_the_hunks_are_a_state_of_their_own() -> None:
+    file = replace(FILE, alarms=(AlarmReport("duplicate", 9, "f", "f stands twice"),))
+
+    assert list(history_carry._states(["one"], file)) == [
+        HunkState("moved", "2 lines away"),
+        HunkState("exact", "line 9: f stands twice", ("duplicate",)),
+    ]
+
+
+def test_a_hunk_of_which_the_engine_says_nothing_is_bad() -> None:
+    missing, *rest = history_carry._states(["two"], FILE)
+
+    assert (missing.verdict, missing.bad, rest) == ("conflict", True, [QUIET])
