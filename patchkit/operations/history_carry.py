@@ -20,11 +20,12 @@ from patchkit.operations.history_states import OUTSIDE
 from patchkit.operations.layers import Layer
 from patchkit.operations.rebase_carried import CarriedFile
 from patchkit.operations.rebase_carry import carry_layer
-from patchkit.operations.rebase_whole import WHOLE
 
 Job = tuple[str, "str | None", "bytes | None"]
 """Path, blob id, content; None for no such file."""
 
+_WHOLE = "<whole file>"
+"""Id of the hunk of a file that one side makes or removes, when the patch names none; as ``carry_layer`` has it."""
 _FEW = 6
 """Texts that are carried faster than other processes begin."""
 _MOST = 6
@@ -107,7 +108,7 @@ def _processors() -> int:
 def _names(layers: Iterable[Layer]) -> Iterator[tuple[str, str]]:
     for layer in layers:
         (file,) = layer.text.files
-        for name in dict.fromkeys(hunk.id or WHOLE for hunk in file.hunks) or (WHOLE,):
+        for name in dict.fromkeys(hunk.id or _WHOLE for hunk in file.hunks) or (_WHOLE,):
             yield layer.patch.name, name
         yield layer.patch.name, OUTSIDE
 

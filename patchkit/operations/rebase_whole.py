@@ -13,8 +13,7 @@ from patchkit.core.rebasing.spots import Spot
 from patchkit.core.scopes import MODULE
 from patchkit.operations.rebase_carried import CarriedFile, Met, Texts
 
-WHOLE = "<whole file>"
-"""Id of the hunk of a file that one side makes or removes, when the patch names none."""
+_WHOLE = "<whole file>"
 
 
 def whole_file(texts: Texts, ids: Sequence[str], rename: Rename | None) -> CarriedFile | None:
@@ -45,7 +44,7 @@ def whole_file(texts: Texts, ids: Sequence[str], rename: Rename | None) -> Carri
     old = _all_of(base or b"")
     new = None if before is None else _all_of(before)
     carried = CarriedHunk(0, verdict, old, new, reason, conflict=conflict)
-    hunks = tuple(one_hunk(name or WHOLE, texts.path, [carried]) for name in ids or [WHOLE])
+    hunks = tuple(one_hunk(name or _WHOLE, texts.path, [carried]) for name in ids or [_WHOLE])
     met: tuple[Met, ...] = ()
     if conflict is not None:
         met = (Met(Spot(conflict, (0, old.last), (0, new.last if new else 0)), tuple(ids), None),)
@@ -56,14 +55,14 @@ def _gone(texts: Texts, ids: Sequence[str], verdict: Verdict, reason: str) -> Ca
     """Answer for a file that the target has not, each hunk with its place in the base."""
     outline = Outline(split_lines(texts.base or b"")) if texts.path.endswith((".py", ".pyi")) else None
     hunks: list[HunkRebase] = []
-    for name in ids or [WHOLE]:
+    for name in ids or [_WHOLE]:
         places = [
             Place(outline.scope(*run.old) if outline else MODULE, run.old[0] + 1, run.old[1])
             for run in texts.runs
             if name in run.ids
         ]
         carried = [CarriedHunk(0, verdict, place, None, reason) for place in places or [_all_of(texts.base or b"")]]
-        hunks.append(one_hunk(name or WHOLE, texts.path, carried))
+        hunks.append(one_hunk(name or _WHOLE, texts.path, carried))
     elsewhere = frozenset(hunk.id for hunk in hunks if verdict is Verdict.CONFLICT)
     return CarriedFile(texts, None, (), (), tuple(hunks), (), elsewhere)
 

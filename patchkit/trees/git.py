@@ -280,7 +280,7 @@ def _refuse_links(label: str, modes: Mapping[str, int], edits: Edits) -> None:
             raise UnsafePathError(f"{label}: {path} is a link or a submodule, and those are not changed")
 
 
-def _opened(repository: Path, *, download: bool) -> git.Repo:
+def _opened(repository: Path, *, download: bool = True) -> git.Repo:
     try:
         import git  # noqa: PLC0415 - importing it looks for the git program and fails where there is none
     except ImportError as error:
