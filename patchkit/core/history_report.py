@@ -72,11 +72,6 @@ class BreakReport(Item, frozen=True, kw_only=True):
     healed: Place | None = None
     """Where it was good again."""
 
-    @property
-    def change(self) -> Place | None:
-        """The change that did it."""
-        return self.within[-1] if self.within else self.at
-
 
 class HunkHistory(Item, frozen=True, kw_only=True):
     """One hunk."""

@@ -9,7 +9,7 @@ import msgspec
 
 from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.upstream import Target
-from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
+from patchkit.errors import RevisionNotFoundError, StoreError, TreeError, UsageError
 from patchkit.operations.history_states import Chain, Link
 from patchkit.operations.sources import Workspace
 from patchkit.store.lock import text_digest
@@ -59,23 +59,26 @@ def of_target(workspace: Workspace, target: Target, reason: str, opener: Opener)
                 )
         return layers(series, target, tree.read)
 
-    return Base(target, reason, tuple(Chain(path, tuple(each)) for path, each in links.items()), load)
+    return Base(target, reason, _chains(target, links), load)
 
 
 def of_tree(workspace: Workspace, target: Target, reason: str, tree: SourceTree) -> Base:
-    """Return a revision that is not in the lock as a base. Raises StoreError when a patch does not fit it."""
+    """Return a revision that is not in the lock as a base. Raises UsageError when a patch does not fit it."""
     from patchkit.operations.layers import layers  # noqa: PLC0415 - as above
 
-    series = workspace.sources.series
-    found = layers(series, target, tree.read)
+    try:
+        found = layers(workspace.sources.series, target, tree.read)
+    except StoreError as error:
+        raise UsageError(
+            f"the series does not fit {tree.label}: {error.message}", hint="name a target of the series with --from"
+        ) from error
     links: dict[str, list[Link]] = {}
     for layer in found:
         for file in layer.text.files:
             pair = blob_id_if_any(layer.before[file.path]), blob_id_if_any(layer.after[file.path])
             text = text_digest(layer.patch.texts[layer.variant])
             links.setdefault(file.path, []).append(Link(layer.patch.name, layer.patch.digest, text, *pair))
-    chains = tuple(Chain(path, tuple(each)) for path, each in links.items())
-    return Base(target, reason, chains, lambda: found)
+    return Base(target, reason, _chains(target, links), lambda: found)
 
 
 def asked_base(workspace: Workspace, repository: GitTree, asked: str, opener: Opener) -> Base:
@@ -120,6 +123,12 @@ def chosen_base(workspace: Workspace, beginning: GitTree, blobs: Mapping[str, st
         )
     best = max(older, key=lambda target: (target.release is not None, Version(target.as_of)))
     return of_target(workspace, best, f"the newest release up to {as_of}, as the beginning calls itself", opener)
+
+
+def _chains(target: Target, links: Mapping[str, Sequence[Link]]) -> tuple[Chain, ...]:
+    if not links:
+        raise UsageError(f"no patch of the series is for {target.title}", hint="name another base with --from BASE")
+    return tuple(Chain(path, tuple(each)) for path, each in links.items())
 
 
 def touched_paths(workspace: Workspace) -> tuple[str, ...]:

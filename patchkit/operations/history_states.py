@@ -135,11 +135,14 @@ class StateTable:
         self._reporter.step(f"carrying the series to {count} texts")
         for path, hunks in carrier.hunks.items():
             self._known[path].hunks = tuple((patch, name, self._group(patch, name)) for patch, name in hunks)
-        for path, blob, states in carrier.states(jobs):
-            self._known[path].blobs[blob or ""] = states
+        try:
+            for path, blob, states in carrier.states(jobs):
+                self._known[path].blobs[blob or ""] = states
+        finally:
+            # Interrupted after minutes, the next run goes on from here.
+            for path in dict.fromkeys(path for path, _blob in missing):
+                self._keep(path)
         self.carried += count
-        for path in dict.fromkeys(path for path, _blob in missing):
-            self._keep(path)
 
     def of(self, row: Row, blob: str | None) -> HunkState:
         """Return the state of a hunk on a blob of its file that was learnt."""

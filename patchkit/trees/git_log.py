@@ -169,11 +169,6 @@ def tags(tree: GitTree) -> tuple[Tag, ...]:
     return tuple(found)
 
 
-def is_ancestor(tree: GitTree, older: str) -> bool:
-    """Tell whether the commit of ``tree`` rests on ``older``."""
-    return not _ask(tree, "rev-list", "-1", older, f"^{tree.commit}").strip()
-
-
 def moved_to(tree: GitTree, commit: str, path: str) -> str | None:
     """Return where a commit moved the file ``path`` to; None when it did not, or the clone lacks what would tell."""
     command = ("diff-tree", "-r", "-M", "-z", "--no-commit-id", "--name-status", "--diff-filter=R")

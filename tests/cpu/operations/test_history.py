@@ -282,6 +282,19 @@ def test_the_base_of_other_texts_is_the_release_that_they_call_themselves(there:
     }
 
 
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({INFO: b"MAJOR = 0\nMINOR = 9\n"}, r"no patch of the series is for [0-9a-f]{8}"),
+        ({NOTES: BLUE}, r"the series does not fit .*first/variants/v1\.0\.patch: megatron/core/notes.md, hunk"),
+    ],
+)
+def test_a_base_that_the_series_is_not_for_is_refused(there: There, files: dict[str, bytes], told: str) -> None:
+    there.clone.name("heads/other", there.clone.commit("Other", {**FIRST, **files}, there.base))
+    with pytest.raises(UsageError, match=told):
+        there.ask(there.clone.commit("Paint it", text(notes=BLUE), there.base), base="other")
+
+
 def test_a_base_whose_texts_are_not_those_of_the_lock_is_refused(there: There) -> None:
     moved = there.clone.commit("Release 1.0 again", text(notes=HEADED))
     there.world._versions({"1.0": RELEASE_1, "2.0": there.world.release_2}, {"1.0": f'"{moved}"'})
@@ -351,6 +364,26 @@ def test_another_series_engine_or_base_shares_nothing(there: There, monkeypatch:
     assert there.ask().counts.carried == 0
     assert there.ask(base="main~1").counts.carried == 0
     assert there.ask(span="main~1..main", base="core_v1.0").counts.carried == 0
+
+
+def test_what_was_carried_before_an_interruption_is_kept(there: There, monkeypatch: pytest.MonkeyPatch) -> None:
+    tip = there.clone.chain(["Head it", "Paint it"], [text(notes=HEADED), text(notes=BLUE)], there.base)[-1]
+    carry = history_carry.Carrier.on
+    carried: list[str] = []
+
+    def on(self: history_carry.Carrier, path: str, content: bytes | None) -> object:
+        if len(carried) == 3:
+            raise KeyboardInterrupt
+        carried.append(path)
+        return carry(self, path, content)
+
+    monkeypatch.setattr(history_carry, "_processors", lambda: 1)
+    monkeypatch.setattr(history_carry.Carrier, "on", on)
+    with pytest.raises(KeyboardInterrupt):
+        there.ask(tip)
+    monkeypatch.undo()
+
+    assert there.ask().counts == Counts(commits=2, line=2, touching=2, texts=4, carried=1)
 
 
 @pytest.mark.parametrize("content", [b"", b"\xc1", msgspec.msgpack.encode({"hunks": 5}), msgspec.msgpack.encode([1])])
