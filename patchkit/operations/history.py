@@ -75,6 +75,7 @@ def history(request: HistoryRequest, *, cache: Path | None = None, reporter: Rep
     rows = _shown(table.rows(), table, graph)
     hunks = tuple(line.row(row, lambda commit, path: moved_to(last, commit, path)) for row in rows)
     on_line = {commit.id for commit in whole}
+    tip = place_of(whole[-1])
     changing = [commit for commit in reversed(list(graph)) if commit.changes]
     return HistoryReport(
         tool=__version__,
@@ -93,10 +94,10 @@ def history(request: HistoryRequest, *, cache: Path | None = None, reporter: Rep
             carried=table.carried,
         ),
         line=line.places,
-        tip=place_of(whole[-1]),
+        tip=tip,
         hunks=hunks,
         commits=tuple(commit_history(commit, table, rows, on_line=commit.id in on_line) for commit in changing),
-        marks=_marks(last, line.places, {*on_line, *([start.id] if start else [])}),
+        marks=_marks(last, (*line.places, tip), {*on_line, *([start.id] if start else [])}),
         notes=tuple(notes),
     )
 
@@ -247,9 +248,9 @@ def _texts(graph: Graph, paths: Sequence[str]) -> int:
     return sum(blob is not None for path in paths for blob in graph.blobs(path))
 
 
-def _marks(tree: GitTree, line: Sequence[Place], on_line: set[str]) -> tuple[Mark, ...]:
+def _marks(tree: GitTree, places: Sequence[Place], on_line: set[str]) -> tuple[Mark, ...]:
     """Return the tags of releases on the line, and those of its time."""
-    begin, end = min(place.time for place in line), max(place.time for place in line)
+    begin, end = min(place.time for place in places), max(place.time for place in places)
     found = [
         Mark(tag=tag.name, date=day(tag.time), time=tag.time, on_line=tag.commit in on_line)
         for tag in tags(tree)

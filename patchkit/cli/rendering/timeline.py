@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from html import escape
 from itertools import pairwise
+from typing import NamedTuple
 
 from patchkit.cli.rendering.history_text import broke, told
 from patchkit.cli.rendering.verdicts import LOOKS, look
@@ -78,8 +79,8 @@ class _Picture:
         yield from self._axis()
         for number, row in enumerate(self._rows):
             top = _TOP + _ROW * number
-            if isinstance(row, str):
-                yield _text(12, top + 13, row, "head" if "/" not in row else "faint")
+            if isinstance(row, _Heading):
+                yield _text(12, top + 13, row.text, row.kind)
             else:
                 yield from self._hunk(row, top)
         yield from self._legend(self._bottom + 26)
@@ -176,14 +177,21 @@ def _dot(place: Place, x: float) -> str:
     return f'<circle class="dot" cx="{x:.1f}" cy="{_TOP - 8}" r="2">{title}</circle>'
 
 
-def _rows(hunks: Sequence[HunkHistory]) -> Iterator[str | HunkHistory]:
+class _Heading(NamedTuple):
+    """A row of the picture that is no hunk."""
+
+    text: str
+    kind: str
+
+
+def _rows(hunks: Sequence[HunkHistory]) -> Iterator[_Heading | HunkHistory]:
     """Yield headings and hunks in the order of the picture."""
     patch = path = ""
     for hunk in hunks:
         if hunk.patch != patch:
-            yield hunk.patch
+            yield _Heading(hunk.patch, "head")
         if (hunk.patch, hunk.path) != (patch, path):
-            yield hunk.path
+            yield _Heading(hunk.path, "faint")
         patch, path = hunk.patch, hunk.path
         yield hunk
 

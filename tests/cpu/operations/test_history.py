@@ -236,12 +236,17 @@ def test_tags_of_releases_are_marked_whether_on_the_line_or_only_of_its_time(the
     one = there.clone.commit("Head it", text(notes=HEADED), there.base)
     there.clone.name("tags/core_v1.1rc0", one)
     there.clone.name("tags/core_v1.1", there.clone.commit("Release 1.1", text(**OTHER), one))
-    report = there.ask(there.clone.commit("Paint it", text(notes=BLUE), one))
+    blue = there.clone.commit("Paint it", text(notes=BLUE), one)
+    there.clone.name("tags/core_v1.2", there.clone.commit("Release 1.2", text(**OTHER), blue))
+    report = there.ask(there.clone.commit("Read", text(notes=BLUE, **OTHER), blue))
+    there.clone.name("tags/core_v1.3", there.clone.commit("Release 1.3", text(**OTHER), blue))
 
-    assert [(mark.tag, mark.date, mark.on_line) for mark in report.marks] == [
+    assert [(mark.tag, mark.date, mark.on_line) for mark in there.ask().marks] == [
         ("core_v1.0", "2026-01-03", True),
         ("core_v1.1", "2026-01-05", False),
+        ("core_v1.2", "2026-01-07", False),
     ]
+    assert (report.line[-1].subject, report.tip.subject if report.tip else "") == ("Paint it", "Read")
 
 
 # The base.

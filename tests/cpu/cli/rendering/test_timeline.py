@@ -125,6 +125,15 @@ def test_text_of_others_stays_text() -> None:
     assert "</title><script>alert(1)</script> ?[31m & ?" in cells(picture)[1][1]
 
 
+def test_patches_and_files_have_headings() -> None:
+    hunks = [hunk("a", (0, 1, "exact"), path="setup.py"), hunk("b", (0, 1, "exact"), path="setup.py")]
+    texts = [(text.attrib.get("class"), text.text) for text in drawn(report([place(0)], hunks)).iter(f"{SVG}text")]
+    at = texts.index(("head", "one"))
+
+    assert texts[at : at + 3] == [("head", "one"), ("faint", "setup.py"), (None, "a")]
+    assert [text for _, text in texts].count("setup.py") == 1
+
+
 def test_a_break_has_a_mark_that_names_the_change_and_a_merge_a_diamond() -> None:
     line = [place(0, "begin"), place(1, "merge", merge=True)]
     broke = BreakReport(at=line[1], state=state("conflict"), within=(place(7, "inner (#8)"),))
