@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -38,9 +39,27 @@ def history_lines(report: HistoryReport) -> Iterator[str]:
         patch, path = hunk.patch, hunk.path
         yield from _hunk(hunk, width, len(report.line))
     yield "  ".join(f"{how.letter} {name}" for name, how in LOOKS.items())
+    yield from _changes(report)
     bad = sum(hunk.first_bad is not None or _bad_texts(hunk) for hunk in report.hunks)
     told = "bad on some text" if report.source == "refs" else "bad at the end"
     yield click.style(f"{report.verdict}: {bad} of {len(report.hunks)} hunks {told}", bold=True)
+
+
+def _changes(report: HistoryReport) -> Iterator[str]:
+    """Yield the places of the line at which some hunk looks otherwise than before, and how."""
+    names = Counter(hunk.id for hunk in report.hunks)
+    changes: dict[int, dict[str, list[str]]] = {}
+    for hunk in report.hunks:
+        name = hunk.id if names[hunk.id] == 1 else f"{hunk.patch}/{hunk.id}"
+        for before, span in pairwise(hunk.spans):
+            if before.state.shown != span.state.shown:
+                how = f"{look(before.state.shown).letter}>{look(span.state.shown).letter}"
+                changes.setdefault(span.first, {}).setdefault(how, []).append(name)
+    if changes:
+        yield "what changed on the line:"
+    for at in sorted(changes):
+        yield f"  {told(report.line[at])}"
+        yield from (f"    {how}  {', '.join(hunks)}" for how, hunks in changes[at].items())
 
 
 def told(place: Place) -> str:

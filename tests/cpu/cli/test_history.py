@@ -33,7 +33,7 @@ def history(patchkit: Command, monkeypatch: pytest.MonkeyPatch, there: There) ->
 def test_the_text_has_a_strip_for_each_hunk_and_what_broke_it(history: Command, there: There) -> None:
     ran = history("--range", "core_v1.0..main")
     ids = [there.clone._git("rev-parse", revision)[:10] for revision in ("core_v1.0", "main", "main^1", "main^2")]
-    base, tip, _ours, side = ids
+    base, tip, ours, side = ids
 
     assert ran.code == 0
     assert ran.out.splitlines() == [
@@ -54,6 +54,13 @@ def test_the_text_has_a_strip_for_each_hunk_and_what_broke_it(history: Command, 
         "    megatron/core/notes.md",
         "      notes-end     eme  exact",
         "e exact  m moved  g merged  r restructured  u upstreamed  O obsolete  C conflict  A alarm",
+        "what changed on the line:",
+        f"  2026-01-05 {ours} Check sizes (#2)",
+        "    e>g  grads-region, notes-colour",
+        "    e>m  notes-end",
+        f"  2026-01-06 {tip} [dev] pull main",
+        "    g>C  notes-colour",
+        "    m>e  notes-end",
         "broken: 1 of 4 hunks bad at the end",
     ]
 
