@@ -145,6 +145,7 @@ def history_of_refs(
         commits=tuple(
             commit_history(each.commit, table, rows, on_line=False, blobs={each.path: each.blob}) for each in found
         ),
+        notes=("the clone is shallow: texts that are older than it are not counted",) if is_shallow(first) else (),
     )
 
 
@@ -229,7 +230,7 @@ def _beginning(graph: Graph, first: GitTree, last: GitTree) -> tuple[list[str], 
     """Return what there is to say about where the line begins, and that place: the parent of the first commit on it."""
     oldest = graph.line(last.commit)[0]
     if not oldest.parents:
-        why = "the clone is shallow" if is_shallow(last) else f"{last.revision} does not rest on it"
+        why = "the clone is shallow" if oldest.id in graph.edges else f"{last.revision} does not rest on it"
         return [f"the line begins with {oldest.id[:10]}, not with {first.revision}: {why}"], None
     start = oldest.parents[0]
     subject, _, time = last.ask("show", "-s", "--format=%s%x00%ct", start).decode("utf-8", "replace").partition("\0")

@@ -87,7 +87,8 @@ def read_graph(tree: GitTree, start: str | None, paths: Sequence[str]) -> Graph:
     commits = list(_parsed(_ask(tree, *_LOG, "--sparse", *span, "--", *paths)))
     inside = {commit.id for commit in commits}
     outside = sorted({parent for commit in commits for parent in commit.parents} - inside)
-    return Graph(commits, blobs_at(tree, outside, paths))
+    roots = [commit.id for commit in commits if not commit.parents]
+    return Graph(commits, blobs_at(tree, outside, paths), _with_parents(tree, roots))
 
 
 def read_everything(tree: GitTree, paths: Sequence[str]) -> tuple[Introduced, ...]:
@@ -169,6 +170,11 @@ def tags(tree: GitTree) -> tuple[Tag, ...]:
     return tuple(found)
 
 
+def is_shallow(tree: GitTree) -> bool:
+    """Tell whether the clone lacks the history before some commits."""
+    return _ask(tree, "rev-parse", "--is-shallow-repository").strip() == b"true"
+
+
 def moved_to(tree: GitTree, commit: str, path: str) -> str | None:
     """Return where a commit moved the file ``path`` to; None when it did not, or the clone lacks what would tell."""
     command = ("diff-tree", "-r", "-M", "-z", "--no-commit-id", "--name-status", "--diff-filter=R")
@@ -178,11 +184,6 @@ def moved_to(tree: GitTree, commit: str, path: str) -> str | None:
         return None
     pairs = zip(fields[1::3], fields[2::3], strict=False)
     return next((os.fsdecode(new) for old, new in pairs if os.fsdecode(old) == path), None)
-
-
-def is_shallow(tree: GitTree) -> bool:
-    """Tell whether the clone lacks the history before some commits."""
-    return _ask(tree, "rev-parse", "--is-shallow-repository").strip() == b"true"
 
 
 def _ask(tree: GitTree, *command: str, stdin: bytes = b"") -> bytes:
@@ -233,6 +234,22 @@ def _blob(about: bytes, path: str) -> str | None:
     if not mode.startswith(b"100"):
         raise UnsafePathError(f"{path} is a link or a submodule at some time, and those are not followed")
     return new.decode()
+
+
+def _with_parents(tree: GitTree, roots: Sequence[str]) -> frozenset[str]:
+    """Return those of some commits that have parents in truth: at the edge of a shallow clone git says that none has."""
+    if not roots:
+        return frozenset()
+    found: set[str] = set()
+    printed = _ask(tree, "cat-file", "--batch", stdin=_lines(roots))
+    at = 0
+    for name in roots:
+        end = printed.index(b"\n", at)
+        at = end + 2 + int(printed[at:end].split()[2])
+        # Of a commit, the lines before the first empty one tell its tree, parents and people.
+        if b"\nparent " in printed[end:at].partition(b"\n\n")[0]:
+            found.add(name)
+    return frozenset(found)
 
 
 def _entries(content: bytes, width: int) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ class Cause(msgspec.Struct, frozen=True):
     itself: bool
     """Whether the last one is a merge that did it by itself: none of the commits it brought did."""
     why: str = ""
-    """For a merge that did it by itself: what is known of the merged side."""
+    """For a merge that did it by itself, or where the clone does not tell: what is known of the merged side."""
 
 
 def cause(graph: Graph, commit: Commit, path: str, is_bad: IsBad) -> Cause:
@@ -31,7 +31,7 @@ def cause(graph: Graph, commit: Commit, path: str, is_bad: IsBad) -> Cause:
     """
     if not commit.is_merge:
         return Cause((commit.id,), itself=False)
-    why = "no commit that it brought leaves the hunk bad by itself"
+    itself, why = True, "no commit that it brought leaves the hunk bad by itself"
     for tip in commit.parents[1:]:
         if not is_bad(graph.blob(tip, path)):
             continue
@@ -39,10 +39,13 @@ def cause(graph: Graph, commit: Commit, path: str, is_bad: IsBad) -> Cause:
         start = _start_of_badness(graph, side, path, is_bad)
         if start is None:
             why = f"the hunk was bad on what it brought ({tip[:10]}) already where the two sides had parted"
-            continue
-        inner = cause(graph, start, path, is_bad)
-        return Cause((commit.id, *inner.commits), inner.itself, inner.why)
-    return Cause((commit.id,), itself=True, why=why)
+        elif start.id in graph.edges:
+            itself = False
+            why = f"what was before {start.id[:10]}, which it brought, is not known: the clone is shallow"
+        else:
+            inner = cause(graph, start, path, is_bad)
+            return Cause((commit.id, *inner.commits), inner.itself, inner.why)
+    return Cause((commit.id,), itself, why)
 
 
 def _start_of_badness(graph: Graph, side: list[Commit], path: str, is_bad: IsBad) -> Commit | None:

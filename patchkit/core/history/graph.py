@@ -32,10 +32,13 @@ class Graph:
     """The commits of a range, and the blobs of each.
 
     ``commits`` are in git's topological order, children before parents. ``outside`` gives the blobs of those parents
-    that are not among them.
+    that are not among them; ``edges`` are the commits without parents that have some, which a shallow clone lacks.
     """
 
-    def __init__(self, commits: Sequence[Commit], outside: Mapping[str, Blobs]) -> None:
+    def __init__(
+        self, commits: Sequence[Commit], outside: Mapping[str, Blobs], edges: frozenset[str] = frozenset()
+    ) -> None:
+        self.edges = edges
         self._commits = {commit.id: commit for commit in commits}
         self._blobs: dict[str, Blobs] = dict(outside)
         for commit in reversed(commits):

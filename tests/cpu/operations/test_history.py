@@ -514,6 +514,26 @@ def test_a_shallow_clone_begins_where_it_does_and_says_so(painted: There, tmp_pa
     assert snapshot(shallow) == before
 
 
+def test_in_a_shallow_clone_its_edge_is_not_the_change_that_broke_a_hunk(there: There, tmp_path: Path) -> None:
+    side = there.clone.chain(["Paint it", "Head it"], [text(notes=BLUE), text(notes=BLUE, **OTHER)], there.base)[-1]
+    line = there.clone.chain(["Check", "Read"], [text(SPARE), text(SPARE, **OTHER)], there.base)[-1]
+    there.clone.name("heads/main", there.clone.commit("Pull", text(SPARE, BLUE, **OTHER), line, side))
+    shallow = tmp_path / "shallow"
+    git(tmp_path, "clone", "-q", "--bare", "--depth=2", "--no-tags", f"file://{there.clone.folder}", shallow)
+    git(shallow, "fetch", "-q", "--depth=1", "origin", "tag", "core_v1.0")
+    found = hunk(of(there, shallow, "core_v1.0..main"), "notes-colour").first_bad
+    whole = hunk(there.ask(), "notes-colour").first_bad
+
+    assert broken(whole) == ("Pull", ("Paint it",), False, None)
+    assert broken(found) == ("Pull", (), False, None)
+    assert found is not None
+    request = HistoryRequest(repository=shallow, patches=there.world.series)
+    assert history_of_refs(request, cache=there.world.cache).notes == (
+        "the clone is shallow: texts that are older than it are not counted",
+    )
+    assert found.why == f"what was before {side[:10]}, which it brought, is not known: the clone is shallow"
+
+
 @pytest.mark.parametrize("have", [False, True])
 def test_a_partial_clone_is_read_as_it_is(
     painted: There, tmp_path: Path, have: bool, monkeypatch: pytest.MonkeyPatch

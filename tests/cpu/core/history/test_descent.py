@@ -17,7 +17,7 @@ def graph(table: dict[str, tuple[str, str]]) -> Graph:
         ids = tuple(parents.split())
         changes = {PATH: text} if not ids or texts[ids[0]] != text else {}
         commits.append(Commit(name, ids, time, name, changes))
-    return Graph(commits[::-1], {"base": {PATH: "good"}, "old": {PATH: "bad"}})
+    return Graph(commits[::-1], {"base": {PATH: "good"}, "old": {PATH: "bad"}}, frozenset({"edge"}))
 
 
 def is_bad(blob: str | None) -> bool:
@@ -90,6 +90,14 @@ CASES = {
             "M": ("base s1 t1", "bad"),
         },
         Cause(("M", "t1"), itself=False),
+    ),
+    "a side that is bad where a shallow clone begins does not tell": (
+        {"edge": ("", "bad"), "s1": ("edge", "bad 2"), "M": ("base s1", "bad 2")},
+        Cause(("M",), itself=False, why="what was before edge, which it brought, is not known: the clone is shallow"),
+    ),
+    "a side that became bad behind the edge of a shallow clone": (
+        {"edge": ("", "good 2"), "s1": ("edge", "bad 2"), "M": ("base s1", "bad 2")},
+        Cause(("M", "s1"), itself=False),
     ),
     "a side without a common beginning": (
         {"root": ("", "bad"), "M": ("base root", "bad")},
