@@ -237,7 +237,7 @@ def _blob(about: bytes, path: str) -> str | None:
 
 
 def _with_parents(tree: GitTree, roots: Sequence[str]) -> frozenset[str]:
-    """Return those of some commits that have parents in truth: at the edge of a shallow clone git says that none has."""
+    """Return those of some commits that have parents in truth: at the edge of a shallow clone git tells of none."""
     if not roots:
         return frozenset()
     found: set[str] = set()
