@@ -6,9 +6,8 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from multiprocessing.connection import Connection, wait
 
 from msgspec.structs import replace
 
@@ -16,7 +15,7 @@ from patchkit.core.carry import Verdict
 from patchkit.core.history.spans import HunkState
 from patchkit.core.rebasing.rebased import HunkRebase
 from patchkit.core.upstream import Target
-from patchkit.operations.history_states import OUTSIDE
+from patchkit.operations.history_states import OUTSIDE, States
 from patchkit.operations.layers import Layer
 from patchkit.operations.rebase_carried import CarriedFile
 from patchkit.operations.rebase_carry import carry_layer
@@ -48,15 +47,15 @@ class Carrier:
         """Patch and id of each hunk by path, in the order of what ``states`` gives."""
         return {path: tuple(_names(layers)) for path, layers in self._layers.items()}
 
-    def states(self, jobs: Sequence[Job]) -> Iterator[tuple[str, str | None, tuple[HunkState, ...]]]:
+    def states(self, jobs: Sequence[Job]) -> Iterator[tuple[str, str | None, States]]:
         """Yield path, blob id and the states of the path's hunks for each job, in any order."""
-        # The longest first, so that no processor waits for the last one.
+        # Dealt out the longest first, so that every process gets about as much.
         left = {(path, blob): content for path, blob, content in sorted(jobs, key=lambda job: -len(job[2] or b""))}
         workers = min(_MOST, _processors(), len(left))
         if workers > 1 and len(left) >= _FEW and "fork" in multiprocessing.get_all_start_methods():
             # Without memory for another process, or when one is killed, the rest is carried here.
-            with suppress(BrokenProcessPool, OSError):
-                for (path, blob), states in zip(list(left), self._forked(left, workers), strict=True):
+            with suppress(OSError):
+                for (path, blob), states in self._forked(dict(left), workers):
                     del left[path, blob]
                     yield path, blob, states
         for (path, blob), content in left.items():
@@ -64,15 +63,46 @@ class Carrier:
 
     def _forked(
         self, jobs: Mapping[tuple[str, str | None], bytes | None], workers: int
-    ) -> Iterator[tuple[HunkState, ...]]:
-        # Forked processes have the engine and the series in memory already.
-        pool = ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), _begin, (self,))
-        try:
-            yield from pool.map(_carried, [(path, content) for (path, _blob), content in jobs.items()])
-        finally:
-            pool.shutdown(cancel_futures=True)
+    ) -> Iterator[tuple[tuple[str, str | None], States]]:
+        """Yield what forked processes come to; they have the engine and the series in memory already.
 
-    def on(self, path: str, content: bytes | None) -> tuple[HunkState, ...]:
+        Pipes and no pool: nothing is locked when the user interrupts, and a process that dies just ends its pipe.
+        """
+        context = multiprocessing.get_context("fork")
+        readers: list[Connection] = []
+        processes = []
+        try:
+            for number in range(workers):
+                reader, writer = context.Pipe(duplex=False)
+                share = list(jobs.items())[number::workers]
+                process = context.Process(target=self._work, args=(share, reader, writer), daemon=True)
+                process.start()
+                writer.close()
+                processes.append(process)
+                readers.append(reader)
+            while readers:
+                for ready in wait(readers):
+                    assert isinstance(ready, Connection)  # noqa: S101 - nothing else is waited for
+                    try:
+                        yield ready.recv()
+                    except EOFError:
+                        readers.remove(ready)
+        finally:
+            for process in processes:
+                process.terminate()
+                process.join()
+
+    def _work(
+        self, share: Sequence[tuple[tuple[str, str | None], bytes | None]], reader: Connection, writer: Connection
+    ) -> None:
+        # A user's interruption is for the process that waits for this one.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        reader.close()
+        with suppress(BrokenPipeError):
+            for (path, blob), content in share:
+                writer.send(((path, blob), self.on(path, content)))
+
+    def on(self, path: str, content: bytes | None) -> States:
         """Return the states of the hunks of ``path`` on one text, each patch on what those before it leave."""
         found: list[HunkState] = []
         for layer in self._layers[path]:
@@ -84,19 +114,6 @@ class Carrier:
 
 _ANY = Target("", "0", None, None, {}, None)
 """Any commit: none of them promises to run on some Python."""
-_carrier: Carrier | None = None
-
-
-def _begin(carrier: Carrier) -> None:
-    # A user's interruption is for the process that waits for this one.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    global _carrier  # noqa: PLW0603 - a process of the pool carries for one series
-    _carrier = carrier
-
-
-def _carried(job: tuple[str, bytes | None]) -> tuple[HunkState, ...]:
-    assert _carrier is not None  # noqa: S101 - _begin was called
-    return _carrier.on(*job)
 
 
 def _processors() -> int:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import multiprocessing
+import multiprocessing.connection
 import os
 import shutil
 from pathlib import Path
@@ -371,6 +373,34 @@ def test_another_series_engine_or_base_shares_nothing(there: There, monkeypatch:
     assert there.ask(span="main~1..main", base="core_v1.0").counts.carried == 0
 
 
+@pytest.fixture
+def many(there: There) -> str:
+    """A tip with more texts before it than one process carries alone."""
+    texts = [text(CODE_1.replace(b"size", b"size_%d" % number), HEADED * number) for number in range(1, 5)]
+    return there.clone.chain([f"Change {number}" for number in range(4)], texts, there.base)[-1]
+
+
+def test_an_interruption_ends_the_other_processes_and_keeps_what_they_did(
+    there: There, many: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[object] = []
+
+    def interrupted(readers: list[multiprocessing.connection.Connection]) -> list[object]:
+        waits.append(readers)
+        if len(waits) == 3:
+            raise KeyboardInterrupt
+        return list(multiprocessing.connection.wait(readers))
+
+    monkeypatch.setattr(history_carry, "_processors", lambda: 2)
+    monkeypatch.setattr(history_carry, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        there.ask(many)
+    monkeypatch.undo()
+
+    assert multiprocessing.active_children() == []
+    assert 0 < there.ask().counts.carried < there.ask(many).counts.texts
+
+
 def test_what_was_carried_before_an_interruption_is_kept(there: There, monkeypatch: pytest.MonkeyPatch) -> None:
     tip = there.clone.chain(["Head it", "Paint it"], [text(notes=HEADED), text(notes=BLUE)], there.base)[-1]
     carry = history_carry.Carrier.on
@@ -398,13 +428,6 @@ def test_what_is_remembered_and_damaged_is_carried_again(there: There, content: 
         file.write_bytes(content)
 
     assert there.ask() == first
-
-
-@pytest.fixture
-def many(there: There) -> str:
-    """A tip with more texts before it than one process carries alone."""
-    texts = [text(CODE_1.replace(b"size", b"size_%d" % number), HEADED * number) for number in range(1, 5)]
-    return there.clone.chain([f"Change {number}" for number in range(4)], texts, there.base)[-1]
 
 
 @pytest.mark.parametrize("killed", [False, True])
