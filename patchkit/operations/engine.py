@@ -1,4 +1,4 @@
-"""What a remembered result of the carry engine depends on beside its inputs: the engine itself."""
+"""What a remembered answer depends on beside its inputs: the engine that gave it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ import patchkit
 _FOLDERS = ("core", "operations", "trees")
 """Parts of the package that have a say in an answer."""
 _LIBRARIES = ("pyflakes", "rapidfuzz")
-"""Packages of others that have one."""
+"""Packages of others that have one; their version stands in their first file."""
 
 
 @lru_cache(maxsize=1)
 def engine_digest() -> str:
-    """Return 16 hexadecimal digits that change when the code behind an answer does, or the Python that runs it.
+    """Return 32 hexadecimal digits that change when the code behind an answer does, or the Python that runs it.
 
-    Our code is told by version, sizes and times of its files, which an edit in a checkout changes as well as an update;
-    reading all of them would take longer than most answers.
+    Told by content, not by times: a cache that is carried from one machine to the next is as good there.
     """
     root = Path(patchkit.__file__).parent
-    files = sorted(file for folder in _FOLDERS for file in (root / folder).rglob("*.py"))
-    # A library's version stands in its first file; to ask the installation for it takes longer than all the rest.
-    specs = [find_spec(name) for name in _LIBRARIES]
-    files += [Path(spec.origin) for spec in specs if spec is not None and spec.origin is not None]
-    marks = [(str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files]
-    return hashlib.sha256(repr((patchkit.__version__, sys.version, marks)).encode()).hexdigest()[:16]
+    told = hashlib.sha256(repr((patchkit.__version__, sys.version)).encode())
+    for file in sorted(file for folder in _FOLDERS for file in (root / folder).rglob("*.py")):
+        told.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    for name in _LIBRARIES:
+        spec = find_spec(name)
+        if spec is not None and spec.origin is not None:
+            told.update(name.encode() + b"\0" + Path(spec.origin).read_bytes() + b"\0")
+    return told.hexdigest()[:32]

@@ -11,7 +11,7 @@ import msgspec
 
 from patchkit.core.history.spans import HunkState
 from patchkit.core.upstream import Target
-from patchkit.operations.history_engine import engine
+from patchkit.operations.engine import engine_digest
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import ContentCache
 from patchkit.store.series import Series
@@ -60,7 +60,7 @@ class Chain(msgspec.Struct, frozen=True):
     @property
     def key(self) -> str:
         """Name everything that the states on a blob depend on, the blob aside."""
-        told = msgspec.json.encode([engine(), self.path, self.links])
+        told = msgspec.json.encode([engine_digest(), self.path, self.links])
         return hashlib.sha256(told).hexdigest()
 
 

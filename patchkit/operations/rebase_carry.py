@@ -29,12 +29,12 @@ def carry_layer(
     before: Mapping[str, bytes | None],
     known: Mapping[str, Resolution],
     *,
-    renames: Mapping[str, Rename] = {},
+    renames: Mapping[str, Rename] | None = None,
     accept_resolutions: bool = False,
 ) -> CarriedPatch:
     """Carry a patch as it lies on its base to the texts of ``before``, by path; ``known`` are resolutions by key.
 
-    ``renames`` says of files that the target has not where they went.
+    ``renames`` says of files that the target has not where they went; None when nobody has looked.
     """
     python = oldest_python(target)
     files = []
@@ -42,7 +42,9 @@ def carry_layer(
         path = file.path
         starts = [max(0, placed.line - 1) for placed in layer.placed[path]]
         texts = Texts(path, layer.before[path], layer.after[path], before[path], runs_of(file, starts))
-        carried = whole_file(texts, [hunk.id for hunk in file.hunks], renames.get(path))
+        carried = whole_file(
+            texts, [hunk.id for hunk in file.hunks], (renames or {}).get(path), sought=renames is not None
+        )
         if carried is None:
             carrying = _Carrying(layer.patch.name, texts, known, python)
             carried = carrying.file(accept_resolutions=accept_resolutions)

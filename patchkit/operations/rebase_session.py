@@ -97,7 +97,7 @@ class Session:
             self.target,
             before,
             self.resolutions,
-            renames=find_renames(before, old, self.tree) if old is not None else {},
+            renames=find_renames(before, old, self.tree) if old is not None else None,
             accept_resolutions=self.request.accept_resolutions,
         )
         return with_moves(carried, self.tree)

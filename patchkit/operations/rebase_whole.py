@@ -16,10 +16,10 @@ from patchkit.operations.rebase_carried import CarriedFile, Met, Texts
 _WHOLE = "<whole file>"
 
 
-def whole_file(texts: Texts, ids: Sequence[str], rename: Rename | None) -> CarriedFile | None:
+def whole_file(texts: Texts, ids: Sequence[str], rename: Rename | None, *, sought: bool) -> CarriedFile | None:
     """Answer for a file that one side makes or removes; None when all three are there.
 
-    ``rename`` is where the target has a file that it has not at its old path.
+    ``rename`` is where the target has a file that it has not at its old path; ``sought`` whether anybody has looked.
     """
     base, changed, before = texts.base, texts.changed, texts.before
     if base is not None and changed is not None and before is not None:
@@ -27,7 +27,8 @@ def whole_file(texts: Texts, ids: Sequence[str], rename: Rename | None) -> Carri
     if base is not None and before is None and rename is not None:
         return _gone(texts, ids, Verdict.CONFLICT, f"the target has no such file: {rename.told()}")
     if base is not None and before is None and changed is not None:
-        return _gone(texts, ids, Verdict.OBSOLETE, "the target has no such file, and no new one like it")
+        reason = "the target has no such file" + (", and no new one like it" if sought else "")
+        return _gone(texts, ids, Verdict.OBSOLETE, reason)
     parts: tuple[bytes | Conflict, ...] | None = None if changed is None else (changed,)
     conflict: Conflict | None = None
     if base is None and before is None:

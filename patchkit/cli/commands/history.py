@@ -66,8 +66,13 @@ def command(
 
 def _of_builds(span: str | None, base: str | None, patches: Path | None, reporter: StderrReporter) -> HistoryReport:
     from patchkit.operations.history_index import BuildsRequest, history_of_builds  # noqa: PLC0415 - zip, pip
+    from patchkit.operations.sources import Workspace  # noqa: PLC0415 - as above
+    from patchkit.trees.index_listing import ListedRelease, list_releases  # noqa: PLC0415 - as above
 
-    return history_of_builds(BuildsRequest(span=span, base=base, patches=patches), reporter=reporter)
+    def builds(workspace: Workspace) -> tuple[ListedRelease, ...]:
+        return list_releases(workspace.versions.megatron.distribution, reporter=reporter).releases
+
+    return history_of_builds(BuildsRequest(span=span, base=base, patches=patches), builds, reporter=reporter)
 
 
 def _print(report: HistoryReport, style: str) -> None:

@@ -365,7 +365,7 @@ def test_a_text_is_carried_once_whatever_commit_or_range_has_it(there: There, mo
 def test_another_series_engine_or_base_shares_nothing(there: There, monkeypatch: pytest.MonkeyPatch) -> None:
     tip = there.clone.commit("Paint it", text(notes=BLUE), there.base)
     there.ask(tip)
-    monkeypatch.setattr("patchkit.operations.history_states.engine", lambda: "another")
+    monkeypatch.setattr("patchkit.operations.history_states.engine_digest", lambda: "another")
 
     assert there.ask().counts.carried == 3
     assert there.ask().counts.carried == 0

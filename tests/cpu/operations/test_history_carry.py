@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from patchkit.core.carry_report import AlarmReport, DriftReport
 from patchkit.core.history.spans import HunkState
-from patchkit.core.rebasing.rebased import AlarmReport, DriftReport, HunkRebase
+from patchkit.core.rebasing.rebased import HunkRebase
 from patchkit.operations import history_carry
-from patchkit.operations.rebase_carry import CarriedFile, Texts
+from patchkit.operations.rebase_carried import CarriedFile, Texts
 
 FITS = HunkRebase(id="one", path="a.py", verdict="moved", old=None, new=None, reason="2 lines away")
 FILE = CarriedFile(Texts("a.py", b"", b"", b"", ()), (b"",), (), (), (FITS,), ())
