@@ -85,3 +85,19 @@ class WriteFailedError(TreeError):
 
 class InterruptedWriteError(TreeError):
     """An earlier write was cut short and cannot be undone without a person's decision."""
+
+
+class TmsError(PatchkitError):
+    """torch_memory_saver cannot be asked: it is not there, cannot be read, or cannot be run."""
+
+
+class TmsNotFoundError(TmsError, FileNotFoundError):
+    """There is no torch_memory_saver, or no library of it that this process can load."""
+
+
+class TmsFileError(TmsError):
+    """A file is no library or wheel of torch_memory_saver, or is damaged."""
+
+
+class SimulatorError(TmsError):
+    """The stand-in for the CUDA driver cannot be built or run."""

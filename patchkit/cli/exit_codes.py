@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from patchkit.errors import PatchkitError, SourceError, TreeError, UsageError
+from patchkit.errors import PatchkitError, SourceError, TmsError, TreeError, UsageError
 
 
 class ExitCode(IntEnum):
@@ -19,7 +19,7 @@ class ExitCode(IntEnum):
     OUR_FILES = 3
     """A file of the series, or upstream_versions.yaml, is malformed."""
     TREE = 4
-    """Upstream cannot be read, or the target cannot be read or written."""
+    """Upstream cannot be read, or the target cannot be read or written; torch_memory_saver is not there or damaged."""
     NEW = 5
     """check-upstream --detailed-exit-code: upstream is new, and all is fine."""
     INTERRUPTED = 130
@@ -33,7 +33,7 @@ def exit_code(error: PatchkitError) -> ExitCode:
             return ExitCode.USAGE
         case SourceError():
             return ExitCode.OUR_FILES
-        case TreeError():
+        case TreeError() | TmsError():
             return ExitCode.TREE
         case _:
             return ExitCode.BUG
