@@ -1,0 +1,136 @@
+"""Which torch_memory_saver is installed, from its files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from patchkit.errors import TmsFileError, TmsNotFoundError
+from patchkit.tms.identity import Identity, identify
+from patchkit.tms.package import package_at
+
+from .conftest import CACHE, MakeLibrary
+from .wheels import VERSIONS, fetch_saver, memory_saver
+
+Install = Callable[[str], Path]
+
+
+def identity(path: Path) -> Identity:
+    return identify(package_at(path, cache=CACHE), memory_saver())
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_index_wheel_is_known_to_the_byte(installed: Install, version: str) -> None:
+    found = identity(installed(version))
+
+    assert (found.version, found.build, found.verdict.candidates) == (version, "index wheel", (version,))
+    assert found.origin.startswith("a package index (no direct_url.json)")
+    assert all(item.known_as for item in found.libraries)
+    assert found.meets_minimum is (version == "0.0.10")
+    assert found.notes == ()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_wheel_file_is_identified_without_installing_it(version: str) -> None:
+    found = identity(fetch_saver(version)[-1])
+
+    assert (found.origin, found.verdict.candidates) == ("a wheel that is not installed", (version,))
+
+
+def pinned(site: Path, commit: str) -> None:
+    (metadata,) = site.glob("*.dist-info")
+    url = {"url": "https://github.com/x/y", "vcs_info": {"vcs": "git", "commit_id": commit, "requested_revision": "v1"}}
+    (metadata / "direct_url.json").write_text(json.dumps(url))
+
+
+def test_a_git_pin_beside_the_libraries_of_the_index_is_found_out(installed: Install) -> None:
+    site = installed("0.0.9.post1")
+    pinned(site, "b5588e83de86412a48689a6583a4b567e75f7acc")
+
+    found = identity(site)
+
+    assert found.origin == ("git+https://github.com/x/y at b5588e83de86412a48689a6583a4b567e75f7acc (asked for v1)")
+    assert (found.verdict.candidates, found.meets_minimum) == (("0.0.9.post1",), False)
+    assert "direct_url.json names commit b5588e83d, but the libraries are not built from it" in found.verdict.reasons
+
+
+def test_libraries_of_two_installations_are_told(installed: Install, tmp_path: Path) -> None:
+    site = installed("0.0.10")
+    library = site / "torch_memory_saver_hook_mode_preload_cu12.abi3.so"
+    with library.open("ab") as file:
+        file.write(b"\0")
+
+    found = identity(site)
+
+    assert found.notes == (
+        f"{library.name}: not from the index, although the other libraries are; two installations were mixed",
+    )
+
+
+def test_a_package_without_libraries_is_never_good_enough(installed: Install) -> None:
+    site = installed("0.0.10")
+    for library in site.glob("*.so"):
+        library.unlink()
+
+    found = identity(site)
+
+    assert (found.build, found.libraries, found.meets_minimum) == ("python only", (), False)
+    assert found.notes == ("nothing is tracked, and preloading fails: there is no library",)
+
+
+def test_one_library_alone_is_identified_by_its_symbols(installed: Install, tmp_path: Path) -> None:
+    site = installed("0.0.9")
+    alone = tmp_path / "alone.so"
+    shutil.copy(site / "torch_memory_saver_hook_mode_preload.abi3.so", alone)
+
+    found = identity(alone)
+
+    assert (found.build, found.version, found.verdict.candidates) == ("a library", None, ("0.0.9",))
+
+
+def test_a_build_from_source_has_one_library_for_each_mode(make_library: MakeLibrary, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    exports = ["tms_pause", "tms_resume", "tms_never_seen"]
+    make_library(
+        site / "torch_memory_saver_hook_mode_preload_cu13.abi3.so", ["libcuda.so.1", "libcudart.so.13"], exports
+    )
+
+    found = identity(site)
+
+    assert (found.build, found.verdict.candidates, found.meets_minimum) == ("source build", (), None)
+    assert found.origin == "no metadata of pip"
+
+
+def test_two_installations_over_each_other_are_refused(installed: Install) -> None:
+    site = installed("0.0.10")
+    (site / "torch_memory_saver-0.0.9.dist-info").mkdir()
+
+    with pytest.raises(TmsFileError, match=r"two installations .*0\.0\.10\.dist-info, torch_memory_saver-0\.0\.9"):
+        identity(site)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "\x00"])
+def test_a_damaged_record_of_pip_is_told(installed: Install, text: str) -> None:
+    site = installed("0.0.10")
+    (metadata,) = site.glob("*.dist-info")
+    (metadata / "direct_url.json").write_text(text)
+
+    with pytest.raises(TmsFileError, match=r"direct_url\.json"):
+        identity(site)
+
+
+def test_what_holds_no_torch_memory_saver_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TmsNotFoundError, match="does not exist"):
+        identity(tmp_path / "nowhere")
+    with pytest.raises(TmsNotFoundError, match="holds no torch_memory_saver"):
+        identity(tmp_path)
+    (tmp_path / "a.whl").write_bytes(b"PK\x03\x04 cut")
+    with pytest.raises(TmsFileError, match=r"a\.whl is damaged or no wheel"):
+        identity(tmp_path / "a.whl")
+    (tmp_path / "a.so").write_bytes(b"text")
+    with pytest.raises(TmsFileError, match="no intact ELF library"):
+        identity(tmp_path / "a.so")
