@@ -1,0 +1,1 @@
+"""Nothing: torch_memory_saver imports numpy for reading host copies, which the simulator reads itself."""
