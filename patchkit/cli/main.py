@@ -23,7 +23,9 @@ _COMMANDS = (
     "rebase",
     "regenerate",
     "revert",
+    "run",
     "status",
+    "tms",
     "upstream",
     "verify",
 )
@@ -53,7 +55,8 @@ def patchkit() -> None:
     """Carry, apply and prove patches against NVIDIA Megatron-LM.
 
     Exit codes: 0 done, or done already; 1 the answer is no; 2 usage; 3 our files are malformed; 4 upstream or the
-    target cannot be read or written; 5 new and fine (check-upstream --detailed-exit-code); 130 interrupted; 255 a bug.
+    target cannot be read or written, or torch_memory_saver cannot be asked; 5 new and fine (check-upstream
+    --detailed-exit-code); 130 interrupted; 255 a bug.
     """
 
 

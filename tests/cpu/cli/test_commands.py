@@ -46,7 +46,9 @@ COMMANDS = [
     "rebase",
     "regenerate",
     "revert",
+    "run",
     "status",
+    "tms",
     "upstream",
     "verify",
 ]
@@ -79,7 +81,7 @@ def test_each_command_explains_itself_and_each_of_its_options(patchkit: Command,
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith(f"Usage: patchkit {name} [OPTIONS]")
     assert [flag for option in options for flag in option.opts if flag not in ran.out] == []
-    assert [option.name for option in options if not option.help] == ["style"]
+    assert [option.name for option in options if not option.help and option.name != "style"] == []
     assert patchkit(name, "-h") == ran
 
 

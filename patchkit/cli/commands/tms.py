@@ -1,0 +1,139 @@
+"""patchkit tms."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from patchkit.cli.exit_codes import ExitCode
+from patchkit.cli.options import format_option
+from patchkit.cli.output import print_json
+from patchkit.cli.saver import (
+    asked_package,
+    asked_runtime,
+    identity_lines,
+    place_option,
+    probe_lines,
+    records,
+    runtime_options,
+    triage_lines,
+)
+from patchkit.errors import SimulatorError
+from patchkit.store.cache import default_cache
+from patchkit.tms.environment import FORMATS
+from patchkit.tms.identity import Identity, identify
+from patchkit.tms.library import HookMode, check_loads, fitting_library
+from patchkit.tms.package import Package
+from patchkit.tms.probe import can_free_while_paused, probe
+from patchkit.tms.process import loaded_package, look_at
+from patchkit.tms.start import start_environment
+from patchkit.tms.triage import triage
+
+
+@click.group("tms")
+def command() -> None:
+    """Ask about torch_memory_saver: which library, which build, what it does, what a log says. No GPU is needed."""
+
+
+@command.command("path")
+@runtime_options
+@place_option
+@click.option(
+    "--mode", type=click.Choice(["preload", "torch"]), default="preload", show_default=True, help="The hook mode."
+)
+@click.option("--no-check", is_flag=True, help="Do not ask the loader whether it takes the library.")
+def path_command(*, cuda_major: int | None, rocm: bool, place: str | None, mode: HookMode, no_check: bool) -> int:
+    """Print the library that fits this process, for LD_PRELOAD. Ask on the node that loads it."""
+    runtime = asked_runtime(cuda_major, rocm=rocm)
+    library = fitting_library(asked_package(place, verbose=False), runtime, mode)
+    if not no_check:
+        check_loads(library)
+    click.echo(library)
+    return int(ExitCode.DONE)
+
+
+@command.command("env")
+@runtime_options
+@place_option
+@click.option("--format", "style", type=click.Choice(sorted(FORMATS)), default="shell", show_default=True)
+@click.option("--no-cpu-backup", is_flag=True, help="No backup outside regions (TMS_INIT_ENABLE_CPU_BACKUP=0).")
+@click.option("--no-check", is_flag=True, help="Do not ask the loader whether it takes the library.")
+def env_command(
+    *, cuda_major: int | None, rocm: bool, place: str | None, style: str, no_cpu_backup: bool, no_check: bool
+) -> int:
+    """Print the environment for an actor: `eval "$(patchkit tms env)"`. Notes go to standard error."""
+    found = start_environment(
+        asked_package(place, verbose=False),
+        asked_runtime(cuda_major, rocm=rocm),
+        os.environ,
+        records(),
+        roots=[Path(entry) for entry in sys.path if entry],
+        cpu_backup=not no_cpu_backup,
+        check=not no_check,
+    )
+    for note in found.notes:
+        click.echo(f"note: {note.text}" + (f" [{note.defect}]" if note.defect else ""), err=True)
+    click.echo(FORMATS[style](found), nl=False)
+    return int(ExitCode.DONE)
+
+
+@command.command("identify")
+@click.argument("place", required=False, metavar="[PATH|VERSION]")
+@click.option("--pid", type=int, help="What that process has loaded, by its memory map.")
+@click.option("--probe/--no-probe", "try_out", default=True, help="Try it out where symbols do not tell. Default: yes.")
+@format_option
+def identify_command(*, place: str | None, pid: int | None, try_out: bool, style: str) -> int:
+    """Say which torch_memory_saver is there, which defects it has, and whether it is good enough for the series."""
+    if pid is not None and place is not None:
+        raise click.UsageError("--pid and a path exclude each other")
+    package = loaded_package(look_at(pid)) if pid is not None else asked_package(place, verbose=style == "text")
+    identity = identify(package, records())
+    if identity.meets_minimum is None and try_out:
+        identity = _tried_out(package, identity)
+    if style == "json":
+        print_json(identity)
+    else:
+        click.echo("\n".join(identity_lines(identity)))
+    return int(ExitCode.DONE if identity.meets_minimum else ExitCode.NO)
+
+
+def _tried_out(package: Package, identity: Identity) -> Identity:
+    try:
+        outcome = can_free_while_paused(package, cache=default_cache())
+    except SimulatorError as error:
+        return replace(identity, notes=(*identity.notes, f"not tried out: {error.message}"))
+    return identify(package, records(), free_while_paused=outcome)
+
+
+@command.command("probe")
+@click.argument("place", required=False, metavar="[PATH|VERSION]")
+@click.option("--cuda-major", type=click.IntRange(min=1), help="Default: the newest that it has a library for.")
+@format_option
+def probe_command(*, place: str | None, cuda_major: int | None, style: str) -> int:
+    """Try the real library out under a simulated CUDA driver, in processes of their own."""
+    package = asked_package(place, verbose=style == "text")
+    probed = probe(package, cache=default_cache(), major=cuda_major)
+    if style == "json":
+        print_json(probed)
+    else:
+        click.echo("\n".join(probe_lines(probed)))
+    return int(ExitCode.DONE if probed.good_enough else ExitCode.NO)
+
+
+@command.command("triage")
+@click.argument("logs", nargs=-1, required=True, type=click.File("rb"), metavar="LOG...")
+@format_option
+def triage_command(*, logs: tuple[BinaryIO, ...], style: str) -> int:
+    """Say what logs tell about torch_memory_saver: causes, counts by rank, what to do. - is standard input."""
+    found = [(getattr(log, "name", "-"), triage(log, records())) for log in logs]
+    if style == "json":
+        print_json([{"log": str(name), "fatal": item.fatal, "triage": item} for name, item in found])
+    else:
+        for name, item in found:
+            click.echo("\n".join(triage_lines(str(name), item)))
+    return int(ExitCode.NO if any(item.fatal for _, item in found) else ExitCode.DONE)
