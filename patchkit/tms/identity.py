@@ -11,7 +11,7 @@ from typing import Any
 from patchkit.errors import TmsFileError
 from patchkit.tms.elf import Library, read_library
 from patchkit.tms.fingerprints import MARKERS, interface_of, known_builds
-from patchkit.tms.package import Package, mode_of, sha256
+from patchkit.tms.package import Package, content_of, mode_of, sha256
 from patchkit.tms.verdict import (
     DefectStanding,
     Evidence,
@@ -57,7 +57,7 @@ class Identity:
 
 def gather(package: Package) -> tuple[Evidence, tuple[LibraryIdentity, ...]]:
     """Read everything that tells what ``package`` is. Raises TmsFileError on a damaged library."""
-    contents = {path: path.read_bytes() for path in package.libraries}
+    contents = {path: content_of(path) for path in package.libraries}
     read = {path: read_library(content, str(path)) for path, content in contents.items()}
     known = {digest: name for build in known_builds().values() for digest, name in build.libraries.items()}
     libraries = tuple(
@@ -163,4 +163,4 @@ def _direct_url(package: Package) -> Mapping[str, Any] | None:
 
 def _vcs(package: Package) -> Mapping[str, Any] | None:
     found = (_direct_url(package) or {}).get("vcs_info")
-    return found if isinstance(found, dict) else None
+    return found if isinstance(found, dict) and isinstance(found.get("commit_id"), str) else None

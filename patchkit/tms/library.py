@@ -14,7 +14,7 @@ from typing import Literal
 
 from patchkit.errors import TmsFileError, TmsNotFoundError
 from patchkit.tms.elf import Library, read_library
-from patchkit.tms.package import Package, installed_package, mode_of
+from patchkit.tms.package import Package, content_of, installed_package, mode_of
 
 HookMode = Literal["preload", "torch"]
 
@@ -87,7 +87,7 @@ def fitting_library(package: Package, runtime: Runtime, mode: HookMode) -> Path:
     unsuffixed file of the wheels is a copy of the one for CUDA 12. Raises TmsNotFoundError, TmsFileError.
     """
     named = [path for path in package.libraries if package.only or mode_of(path) == mode]
-    read = [(path, read_library(path.read_bytes(), str(path))) for path in named]
+    read = [(path, read_library(content_of(path), str(path))) for path in named]
     fitting = [path for path, library in read if _fits(library, runtime)]
     if not fitting:
         raise _nothing_fits(package, runtime, mode, read)
@@ -161,11 +161,19 @@ def try_loading(library: Path, environment: Mapping[str, str] | None = None) -> 
     ``environment`` is that of the process to start, by default this one's; its LD_PRELOAD is replaced. Raises
     TmsFileError when the library is damaged.
     """
-    read_library(library.read_bytes(), str(library))  # The loader maps the file, and a truncated one kills it.
+    read_library(content_of(library), str(library))  # The loader maps the file, and a truncated one kills it.
     variables = {**(os.environ if environment is None else environment), "LD_PRELOAD": str(library)}
     variables["LD_TRACE_LOADED_OBJECTS"] = "1"  # As ldd does: ld.so(8).
+    # Where a loader does not know the variable, an empty program runs.
     done = subprocess.run(
-        [sys.executable], env=variables, check=False, capture_output=True, text=True, errors="replace", timeout=60
+        [sys.executable, "-c", ""],
+        env=variables,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=60,
     )
     missing = [line.split(" => ")[0].strip() for line in done.stdout.splitlines() if line.endswith(" => not found")]
     # A path with a blank is warned of in pieces, so what counts is whether the library shows among what is loaded.

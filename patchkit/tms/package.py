@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.parser import Parser
@@ -36,12 +37,15 @@ class Package:
 
     @cached_property
     def libraries(self) -> tuple[Path, ...]:
-        """Every shared library that has a name of torch_memory_saver, sorted by name."""
+        """Every shared library that has a name of torch_memory_saver, sorted by name. Raises TmsFileError."""
         if self.only:
             return (self.only,)
         # Releases put them beside the package; its own look-up takes both places, the package first.
         folders = (self.root / NAME, self.root)
-        found = [path for folder in folders if folder.is_dir() for path in folder.iterdir()]
+        try:
+            found = [path for folder in folders if folder.is_dir() for path in folder.iterdir()]
+        except OSError as error:
+            raise TmsFileError(f"cannot read {error.filename}: {error.strerror}") from error
         return tuple(
             sorted((path for path in found if _LIBRARY.fullmatch(path.name) and path.is_file()), key=lambda p: p.name)
         )
@@ -55,7 +59,7 @@ class Package:
     def python_files(self) -> Mapping[str, str]:
         """SHA-256 of each Python file, by path below the root."""
         files = sorted((self.root / NAME).rglob("*.py")) if not self.only else []
-        return {path.relative_to(self.root).as_posix(): sha256(path.read_bytes()) for path in files}
+        return {path.relative_to(self.root).as_posix(): sha256(content_of(path)) for path in files}
 
     @cached_property
     def metadata_folder(self) -> Path | None:
@@ -87,6 +91,14 @@ _CLEAN = "uninstall torch_memory_saver until pip knows none, then install it onc
 def sha256(content: bytes) -> str:
     """Return the digest as hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
+
+
+def content_of(path: Path) -> bytes:
+    """Read a file. Raises TmsFileError."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise TmsFileError(f"cannot read {path}: {error.strerror}") from error
 
 
 def mode_of(library: Path) -> str | None:
@@ -125,7 +137,7 @@ def package_at(path: Path, *, cache: Path) -> Package:
 
 
 def _unpacked(wheel: Path, cache: Path) -> Path:
-    place = cache / "tms-wheels" / sha256(wheel.read_bytes())
+    place = cache / "tms-wheels" / sha256(content_of(wheel))
     if place.is_dir():
         return place
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -146,5 +158,6 @@ def _unpack(wheel: Path, into: Path) -> None:
                 raise TmsFileError(f"{wheel.name} is no wheel of torch_memory_saver")
             # zipfile leaves no member outside the folder: it drops "..", drives and leading slashes.
             archive.extractall(into)
-    except (zipfile.BadZipFile, EOFError, OSError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
+        # RuntimeError: an encrypted member, or a compression that there is not.
         raise TmsFileError(f"{wheel.name} is damaged or no wheel: {error}") from error

@@ -18,7 +18,7 @@ from pathlib import Path
 from patchkit.errors import SimulatorError, TmsNotFoundError
 from patchkit.tms.elf import read_library
 from patchkit.tms.library import Cuda, HookMode, fitting_library
-from patchkit.tms.package import Package
+from patchkit.tms.package import Package, content_of
 from patchkit.tms.simulator.build import RUNTIMES, simulator
 
 MODES: tuple[HookMode, ...] = ("preload", "torch")
@@ -169,9 +169,10 @@ def probe(package: Package, *, cache: Path, major: int | None = None, names: tup
 
 def can_free_while_paused(package: Package, *, cache: Path) -> bool | None:
     """Tell whether the library survives the free of a paused allocation; None when the scenario told neither."""
-    found = probe(package, cache=cache, names=("free_while_paused",)).trials
-    outcomes = {trial.outcome for trial in found if trial.mode == "preload" or len(found) == 1}
-    return {frozenset({Outcome.WORKS}): True, frozenset({Outcome.DIES}): False}.get(frozenset(outcomes))
+    name = "free_while_paused"
+    found = probe(package, cache=cache, names=(name,))
+    outcome = found.outcome(name, "preload") or found.outcome(name, "torch")
+    return {Outcome.WORKS: True, Outcome.DIES: False}.get(outcome) if outcome else None
 
 
 def _libraries(package: Package, major: int | None) -> tuple[int, dict[HookMode, Path]]:
@@ -179,7 +180,7 @@ def _libraries(package: Package, major: int | None) -> tuple[int, dict[HookMode,
     if package.only:
         return _only_library(package.only, major)
     # The library of 0.0.8 is linked against no runtime, so fits any; CUDA 12 is what it was made for.
-    linked = {read_library(path.read_bytes(), str(path)).cuda_major for path in package.libraries}
+    linked = {read_library(content_of(path), str(path)).cuda_major for path in package.libraries}
     majors = sorted((each for each in linked if each), reverse=True)
     wanted = major or (majors[0] if majors else RUNTIMES[0])
     preload = _fitting(package, wanted, "preload")
@@ -199,7 +200,7 @@ def _fitting(package: Package, major: int, mode: HookMode) -> Path | TmsNotFound
 
 def _only_library(path: Path, major: int | None) -> tuple[int, dict[HookMode, Path]]:
     """A library with another name than usual shows its hook mode by what it exports."""
-    linked = read_library(path.read_bytes(), str(path))
+    linked = read_library(content_of(path), str(path))
     if not any(name.startswith("tms_") for name in linked.exports):
         raise TmsNotFoundError(f"{path} exports no function of torch_memory_saver")
     return linked.cuda_major or major or RUNTIMES[0], {

@@ -10,7 +10,7 @@ from patchkit.tms.environment import ActorEnvironment, actor_environment
 from patchkit.tms.fingerprints import known_builds
 from patchkit.tms.identity import gather
 from patchkit.tms.library import Runtime, check_loads, fitting_library, runtime_folders, try_loading
-from patchkit.tms.package import Package
+from patchkit.tms.package import Package, content_of
 from patchkit.tms.verdict import SaverRecords, Standing, judge, standings
 
 
@@ -33,7 +33,7 @@ def start_environment(
     missing = try_loading(library, before).missing if check else ()
     found = actor_environment(
         library,
-        read_library(library.read_bytes(), str(library)),
+        read_library(content_of(library), str(library)),
         before,
         defects=_defects(package, records),
         cpu_backup=cpu_backup,

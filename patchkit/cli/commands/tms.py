@@ -23,7 +23,7 @@ from patchkit.cli.saver import (
     runtime_options,
     triage_lines,
 )
-from patchkit.errors import SimulatorError
+from patchkit.errors import TmsError
 from patchkit.store.cache import default_cache
 from patchkit.tms.environment import FORMATS
 from patchkit.tms.identity import Identity, identify
@@ -105,7 +105,7 @@ def identify_command(*, place: str | None, pid: int | None, try_out: bool, style
 def _tried_out(package: Package, identity: Identity) -> Identity:
     try:
         outcome = can_free_while_paused(package, cache=default_cache())
-    except SimulatorError as error:
+    except TmsError as error:
         return replace(identity, notes=(*identity.notes, f"not tried out: {error.message}"))
     return identify(package, records(), free_while_paused=outcome)
 

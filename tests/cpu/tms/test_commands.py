@@ -184,6 +184,19 @@ def test_identify_without_a_compiler_says_so(
     assert (code, "  not tried out: there is no compiler /nowhere/cc, which CC names" in out.splitlines()) == (1, True)
 
 
+def test_identify_a_build_for_rocm_that_no_record_knows(
+    command: Command, make_library: MakeLibrary, tmp_path: Path
+) -> None:
+    site = tmp_path / "site"
+    library = site / "torch_memory_saver_hook_mode_preload.abi3.so"
+    make_library(library, ["libamdhip64.so.7"], ["tms_pause", "tms_new"])
+
+    code, out, _ = command("tms", "identify", site)
+    assert (code, "  torch_memory_saver_hook_mode_preload.abi3.so  ROCm  sha256" in out) == (1, True)
+    assert "  not tried out: " in out
+    assert out.splitlines()[-1].startswith("whether it is good enough for the series is not known")
+
+
 def test_identify_a_process(command: Command) -> None:
     code, out, err = command("tms", "identify", "--pid", str(os.getpid()))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -120,6 +121,44 @@ def test_a_damaged_record_of_pip_is_told(installed: Install, text: str) -> None:
     (metadata / "direct_url.json").write_text(text)
 
     with pytest.raises(TmsFileError, match=r"direct_url\.json"):
+        identity(site)
+
+
+def test_a_record_of_pip_without_a_commit_names_none(installed: Install) -> None:
+    site = installed("0.0.10")
+    (metadata,) = site.glob("*.dist-info")
+    (metadata / "direct_url.json").write_text('{"url": "file:///a", "vcs_info": {"commit_id": 7}}')
+
+    assert (identity(site).origin, identity(site).meets_minimum) == ("file:///a", True)
+
+
+def test_a_wheel_with_a_damaged_member_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    content = bytearray(fetch_saver("0.0.9")[-1].read_bytes())
+    content[5000:6000] = b"\xff" * 1000
+    damaged = tmp_path / "torch_memory_saver-0.0.9-cp39-abi3-manylinux2014_x86_64.whl"
+    damaged.write_bytes(content)
+
+    with pytest.raises(TmsFileError, match="is damaged or no wheel"):
+        package_at(damaged, cache=tmp_path / "cache")
+    assert list((tmp_path / "cache" / "tms-wheels").iterdir()) == []
+
+
+def test_a_wheel_of_something_else_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a-1-py3-none-any.whl", "w") as archive:
+        archive.writestr("a/__init__.py", "")
+
+    with pytest.raises(TmsFileError, match="is no wheel of torch_memory_saver"):
+        package_at(tmp_path / "a-1-py3-none-any.whl", cache=tmp_path / "cache")
+
+
+def test_a_file_that_cannot_be_read_is_told(installed: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = installed("0.0.9")
+
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(TmsFileError, match=r"cannot read .*\.so: Permission denied"):
         identity(site)
 
 
