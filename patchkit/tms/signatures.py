@@ -51,8 +51,11 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, dict=True, forbid_unk
 class Signatures(msgspec.Struct, frozen=True):
     """All of them."""
 
-    anchors: tuple[str, ...]
-    """Each line that matters holds one of these; so the rest of a log is skipped at the speed of a search."""
+    anchors: Mapping[str, tuple[str, ...]]
+    """Each line that matters holds one of the texts in the tuples, and each of these holds its key.
+
+    So the rest of a log is skipped at the speed of a search, and most blocks of it are searched for the keys only.
+    """
     signatures: tuple[Signature, ...]
     """The first that fits a line counts."""
 

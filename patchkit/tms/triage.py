@@ -158,7 +158,7 @@ class _Reader:
         self.size = 0
         self.line_count = 0
         self._log = log
-        self._anchors = [anchor.encode() for anchor in known.anchors]
+        self._anchors = [(key.encode(), [text.encode() for text in texts]) for key, texts in known.anchors.items()]
 
     def lines(self) -> Iterator[tuple[int, str, str]]:
         """Yield number, text, and the surroundings of each line that matters."""
@@ -192,12 +192,19 @@ class _Reader:
     def _found(self, buffer: bytes, begin: int, limit: int) -> list[tuple[int, int]]:
         """Return start and end of the lines with an anchor that begins in ``begin`` to ``limit``."""
         lines: dict[int, int] = {}
-        for anchor in self._anchors:
-            # An anchor across the limit belongs to this round: the next one looks from the limit on.
-            at = buffer.find(anchor, begin, limit + len(anchor) - 1)
-            while at >= 0:
-                start = buffer.rfind(b"\n", max(0, at - AROUND), at) + 1 or max(0, at - AROUND)
-                end = buffer.find(b"\n", at, at + AROUND)
-                lines.setdefault(start, end if end >= 0 else min(len(buffer), at + AROUND))
-                at = buffer.find(anchor, at + len(anchor), limit + len(anchor) - 1)
+        for key, texts in self._anchors:
+            longest = max(map(len, texts))
+            for anchor in texts if buffer.find(key, begin, limit + longest - 1) >= 0 else ():
+                lines.update(self._with(anchor, buffer, begin, limit))
         return sorted(lines.items())
+
+    @staticmethod
+    def _with(anchor: bytes, buffer: bytes, begin: int, limit: int) -> Iterator[tuple[int, int]]:
+        """Yield start and end of the lines with one anchor; a line without end is cut."""
+        # An anchor across the limit belongs to this round: the next one looks from the limit on.
+        at = buffer.find(anchor, begin, limit + len(anchor) - 1)
+        while at >= 0:
+            start = buffer.rfind(b"\n", max(0, at - AROUND), at) + 1 or max(0, at - AROUND)
+            end = buffer.find(b"\n", at, at + AROUND)
+            yield start, end if end >= 0 else min(len(buffer), at + AROUND)
+            at = buffer.find(anchor, at + len(anchor), limit + len(anchor) - 1)

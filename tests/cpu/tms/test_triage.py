@@ -169,6 +169,12 @@ def test_an_innocent_line_is_no_finding(text: str) -> None:
     assert found(text) == ()
 
 
+def test_the_anchors_hold_what_a_block_is_searched_for_first() -> None:
+    anchors = known_signatures().anchors
+
+    assert [text for key, texts in anchors.items() for text in texts if key not in text] == []
+
+
 def test_the_defects_that_signatures_name_are_recorded_ones() -> None:
     named = {item.defect for item in known_signatures().signatures if item.defect}
 
