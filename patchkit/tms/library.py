@@ -14,7 +14,7 @@ from typing import Literal
 
 from patchkit.errors import TmsFileError, TmsNotFoundError
 from patchkit.tms.elf import Library, read_library
-from patchkit.tms.package import Package, content_of, installed_package, mode_of
+from patchkit.tms.package import INSTALL_ONCE, Package, content_of, installed_package, mode_of
 
 HookMode = Literal["preload", "torch"]
 
@@ -92,7 +92,12 @@ def fitting_library(package: Package, runtime: Runtime, mode: HookMode) -> Path:
     if not fitting:
         raise _nothing_fits(package, runtime, mode, read)
     exact = [path for path in fitting if isinstance(runtime, Cuda) and f"_cu{runtime.major}." in path.name]
-    return (exact or fitting)[0]
+    best = exact or fitting
+    twins = [path for path in best[1:] if path.name == best[0].name and content_of(path) != content_of(best[0])]
+    if twins:
+        # Left over from an older installation; which of them gets loaded depends on who looks.
+        raise TmsFileError(f"two different libraries fit {runtime}: {best[0]} and {twins[0]}", hint=INSTALL_ONCE)
+    return best[0]
 
 
 def _fits(library: Library, runtime: Runtime) -> bool:

@@ -69,7 +69,7 @@ class Package:
         found = sorted(path for path in self.root.iterdir() if _METADATA.fullmatch(path.name))
         if len(found) > 1:
             names = ", ".join(path.name for path in found)
-            raise TmsFileError(f"{self.label} has two installations of torch_memory_saver: {names}", hint=_CLEAN)
+            raise TmsFileError(f"{self.label} has two installations of torch_memory_saver: {names}", hint=INSTALL_ONCE)
         return found[0] if found else None
 
     @cached_property
@@ -81,11 +81,11 @@ class Package:
         try:
             text = (folder / "METADATA").read_text(encoding="utf-8", errors="replace")
         except OSError as error:
-            raise TmsFileError(f"cannot read {folder / 'METADATA'}: {error.strerror}", hint=_CLEAN) from error
+            raise TmsFileError(f"cannot read {folder / 'METADATA'}: {error.strerror}", hint=INSTALL_ONCE) from error
         return Parser().parsestr(text, headersonly=True).get("Version")
 
 
-_CLEAN = "uninstall torch_memory_saver until pip knows none, then install it once"
+INSTALL_ONCE = "uninstall torch_memory_saver until pip knows none, then install it once"
 
 
 def sha256(content: bytes) -> str:

@@ -130,6 +130,7 @@ def test_run_gives_the_code_of_the_command_and_says_when_there_is_none(command: 
     start = [sys.executable, "-m", "patchkit", "run", *words]
 
     assert subprocess.run([*start, "/bin/sh", "-c", "exit 7"], cwd=folder, check=False).returncode == 7
+    assert subprocess.run([*start[:-1], "/bin/sh", "-c", "exit 8"], cwd=folder, check=False).returncode == 8
     code, out, err = command("run", *words, "/nowhere/command")
     assert (code, out, err) == (2, "", "error: cannot run /nowhere/command: No such file or directory\n")
 

@@ -84,6 +84,18 @@ def test_libraries_inside_the_package_are_found_too(make_library: MakeLibrary, t
     assert preload_library(Cuda(12), Package("made", tmp_path / "site")) == inside
 
 
+def test_a_library_left_over_from_an_older_installation_is_told(make_library: MakeLibrary, tmp_path: Path) -> None:
+    site, needs = tmp_path / "site", ["libcuda.so.1", "libcudart.so.12"]
+    beside = make_library(site / f"{PRELOAD}_cu12.abi3.so", needs, ["tms_pause"])
+    inside = make_library(site / "torch_memory_saver" / f"{PRELOAD}_cu12.abi3.so", needs, ["tms_pause", "tms_old"])
+
+    with pytest.raises(TmsFileError, match="two different libraries fit CUDA 12") as caught:
+        preload_library(Cuda(12), Package("made", site))
+    assert (str(beside) in str(caught.value), str(inside) in str(caught.value)) == (True, True)
+    beside.write_bytes(inside.read_bytes())
+    assert preload_library(Cuda(12), Package("made", site)) == inside
+
+
 def test_a_package_of_python_files_only_is_told(tmp_path: Path) -> None:
     (tmp_path / "torch_memory_saver").mkdir()
     (tmp_path / "torch_memory_saver" / "__init__.py").touch()
