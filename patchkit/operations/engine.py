@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
 import patchkit
+from patchkit.store.cache import ContentCache, default_cache
 
 _FOLDERS = ("core", "operations", "trees")
 """Parts of the package that have a say in an answer."""
@@ -20,14 +22,32 @@ _LIBRARIES = ("pyflakes", "rapidfuzz")
 def engine_digest() -> str:
     """Return 32 hexadecimal digits that change when the code behind an answer does, or the Python that runs it.
 
-    Told by content, not by times: a cache that is carried from one machine to the next is as good there.
+    Told by content: a cache that is carried from one machine to the next is as good there. Sizes and times tell whether
+    the content has to be read again.
     """
+    files = _files()
+    marks = [(str(file), (stat := file.stat()).st_mtime_ns, stat.st_size) for file in files]
+    key = hashlib.sha256(repr((sys.version, marks)).encode()).hexdigest()
+    cache = ContentCache(default_cache())
+    kept = cache.get("engine", key)
+    if isinstance(kept, str):
+        return kept
+    digest = _read(files)
+    cache.put("engine", key, digest)
+    return digest
+
+
+def _files() -> Sequence[Path]:
     root = Path(patchkit.__file__).parent
-    told = hashlib.sha256(repr((patchkit.__version__, sys.version)).encode())
-    for file in sorted(file for folder in _FOLDERS for file in (root / folder).rglob("*.py")):
-        told.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
-    for name in _LIBRARIES:
-        spec = find_spec(name)
-        if spec is not None and spec.origin is not None:
-            told.update(name.encode() + b"\0" + Path(spec.origin).read_bytes() + b"\0")
+    files = [root / "__init__.py", *sorted(file for name in _FOLDERS for file in (root / name).rglob("*.py"))]
+    specs = [find_spec(name) for name in _LIBRARIES]
+    return [*files, *(Path(spec.origin) for spec in specs if spec is not None and spec.origin is not None)]
+
+
+def _read(files: Sequence[Path]) -> str:
+    root = Path(patchkit.__file__).parent
+    told = hashlib.sha256(sys.version.encode())
+    for file in files:
+        name = file.relative_to(root).as_posix() if file.is_relative_to(root) else file.parent.name
+        told.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
     return told.hexdigest()[:32]

@@ -1,0 +1,65 @@
+"""The digest of the engine, under which answers are kept."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from trees.snapshots import lay
+
+import patchkit
+from patchkit.operations import engine
+
+FILES = {
+    "patchkit/__init__.py": b"__version__ = '1'\n",
+    "patchkit/core/carry.py": b"1\n",
+    "patchkit/cli/main.py": b"1\n",
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    lay(tmp_path / "package", FILES)
+    monkeypatch.setenv("PATCHKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(patchkit, "__file__", str(tmp_path / "package" / "patchkit" / "__init__.py"))
+    return tmp_path / "package"
+
+
+def digest() -> str:
+    engine.engine_digest.cache_clear()
+    try:
+        return engine.engine_digest()
+    finally:
+        engine.engine_digest.cache_clear()
+
+
+def test_the_same_code_elsewhere_and_at_another_time_is_the_same_engine(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = digest()
+    os.utime(root / "patchkit/core/carry.py", (1, 1))
+    assert digest() == before
+    lay(tmp_path / "elsewhere", FILES)
+    monkeypatch.setattr(patchkit, "__file__", str(tmp_path / "elsewhere" / "patchkit" / "__init__.py"))
+    assert digest() == before
+
+
+@pytest.mark.parametrize("path", ["patchkit/core/carry.py", "patchkit/__init__.py", "patchkit/trees/new.py"])
+def test_other_code_is_another_engine(root: Path, path: str) -> None:
+    before = digest()
+    lay(root, {path: b"2\n"})
+    os.utime(root / path, (2, 2))
+    assert digest() != before
+
+
+def test_what_only_prints_is_no_part_of_it(root: Path) -> None:
+    before = digest()
+    lay(root, {"patchkit/cli/main.py": b"2\n"})
+    assert digest() == before
+
+
+def test_what_was_read_is_not_read_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = digest()
+    monkeypatch.delattr(engine, "_read")
+    assert digest() == before
