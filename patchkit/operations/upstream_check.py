@@ -94,7 +94,8 @@ def _answers(
     """Return the answer for each target, and notes; what is known is not computed again."""
     versions = versions_file(workspace.sources.series.folder)
     known = KnownAnswers(cache, workspace.sources, versions, asked.repository)
-    found = {each.target.name: known.get(each.target, asked.base) for each in wanted}
+    # What is out of reach now is told as that, whatever was seen of it when it was not.
+    found = {each.target.name: None if each.missing else known.get(each.target, asked.base) for each in wanted}
     unknown = [each for each in wanted if found[each.target.name] is None]
     notes: list[str] = []
     if unknown:

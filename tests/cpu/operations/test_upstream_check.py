@@ -320,6 +320,15 @@ def test_a_branch_that_moved_elsewhere_is_no_news(world: Callable[..., World]) -
     assert (after.commit, after.moved, after.fingerprint) == (commit, False, before.fingerprint)
 
 
+def test_a_branch_that_is_gone_is_out_of_reach_although_it_was_looked_at_before(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    repository = tracked(made)
+    assert target_of(look(made, repository=repository), "main").state == "fine"
+    git(repository, "branch", "-m", "main", "other")
+    target = target_of(look(made, repository=repository), "main")
+    assert (target.state, target.reason, target.fingerprint) == ("unreachable", f"{repository} has no branch main", "")
+
+
 def test_without_a_repository_branches_are_told_as_not_looked_at(world: Callable[..., World]) -> None:
     made = world(MOVED)
     tracked(made)
