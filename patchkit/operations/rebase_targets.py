@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from patchkit.core.placement import FileRefused, place_file
 from patchkit.core.upstream import PinnedCommit, Release, Target, VersionsDocument, find_target, targets
-from patchkit.errors import RevisionNotFoundError, StoreError, TreeError, UsageError
+from patchkit.errors import StoreError, TreeError, UsageError
 from patchkit.operations.coverage import variants_for
 from patchkit.operations.import_base import pinned_commit
 from patchkit.operations.known import Known, ships
@@ -56,6 +56,8 @@ class Upstream:
         self._beyond = beyond
         self.added: Release | PinnedCommit | None = None
         """What upstream_versions.yaml does not have yet."""
+        self.missed: set[str] = set()
+        """Names of the bases that were asked for and could be in reach another time."""
 
     def target(self, asked: str) -> tuple[Target, SourceTree]:
         """Return the target called ``asked`` and its tree.
@@ -79,6 +81,7 @@ class Upstream:
     def _reachable(self, target: Target) -> SourceTree:
         tree = self.tree(target)
         if tree is None:
+            self._miss(target)
             raise UsageError(
                 f"the text of {target.title} is out of reach", hint="give a clone of Megatron-LM with --git REPO"
             )
@@ -174,14 +177,24 @@ class Upstream:
         for base in self._before(target):
             try:
                 layer = self.layer(series, patch, base)
-            except (StoreError, TreeError, RevisionNotFoundError):
+            except StoreError:
+                continue
+            except TreeError:
+                self._miss(base)
                 continue
             if layer is not None:
                 return base, layer
+            if variants_for(patch.document, base) and self.tree(base) is None:
+                self._miss(base)
         raise UsageError(
             f"{patch.name} has no variant that fits any target before {target.title}",
             hint="name the target whose variant is to be carried with --from BASE",
         )
+
+    def _miss(self, base: Target) -> None:
+        # Without a repository nothing but releases is ever in reach.
+        if base.release is not None or self._repository is not None:
+            self.missed.add(base.name)
 
     def _before(self, target: Target) -> list[Target]:
         """Return the possible bases, the best first."""

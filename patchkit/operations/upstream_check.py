@@ -105,7 +105,7 @@ def _answers(
         look.fetch(unknown)
         for each in unknown:
             answer = found[each.target.name] = look.at(each)
-            if answer.fingerprint:
+            if answer.fingerprint and look.lasting:
                 known.put(each.target, asked.base, answer)
         notes = look.notes
     answers = (found[each.target.name] for each in wanted)

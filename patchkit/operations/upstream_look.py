@@ -56,6 +56,7 @@ class Look:
     def at(self, wanted: Wanted) -> TargetAnswer:
         """Look at one target. What is out of reach has no fingerprint."""
         self._reporter.step(f"looking at {wanted.target.title}")
+        self._upstream.missed.clear()
         try:
             return self._answer(wanted, self._tree(wanted))
         except DigestMismatchError as error:
@@ -63,6 +64,11 @@ class Look:
             return replace(_bare(wanted), state="broken", reason=error.message, problems=(problem,))
         except TreeError as error:
             return replace(_bare(wanted), state="unreachable", reason=error.message, next=error.hint or "")
+
+    @property
+    def lasting(self) -> bool:
+        """Whether the last answer is one for next time: no base that could have been carried from was out of reach."""
+        return not self._upstream.missed
 
     def _tree(self, wanted: Wanted) -> SourceTree:
         if wanted.missing:
@@ -91,6 +97,9 @@ class Look:
         session = Session(self._series, self._upstream, request, self._resolutions, self._sources.lock, at=at)
         patches, notes = carried(session, self._asked.repository)
         self.notes += [f"{wanted.target.title}: {note}" for note in notes]
+        if self._upstream.missed:
+            lost = ", ".join(sorted(self._upstream.missed))
+            self.notes.append(f"{wanted.target.title}: nothing could be carried from {lost}, out of reach")
         return self._finished(answer, wanted, tree, patches)
 
     def _recorded(self, wanted: Wanted, tree: SourceTree) -> tuple[PatchAnswer, ...]:

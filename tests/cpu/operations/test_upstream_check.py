@@ -255,6 +255,21 @@ def test_what_is_out_of_reach_is_not_remembered(world: Callable[..., World]) -> 
     assert target_of(look(made, offline=True), "2.0").state == "fine"
 
 
+def test_an_answer_that_lacks_a_base_out_of_reach_is_not_remembered(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    kept = {path: (made.cache / path).read_bytes() for path in contents(made.cache) if path.startswith("wheels/")}
+    without_wheel(made, "1.0")
+    for base in (None, "1.0"):
+        report = look(made, offline=True, base=base, onto=("2.0",))
+        without = target_of(report, "2.0")
+        assert report.notes == ("v2.0: nothing could be carried from 1.0, out of reach",)
+        assert [patch.verdict for patch in without.patches] == ["no-base", "no-base"]
+    lay(made.cache, kept)
+    for base in (None, "1.0"):
+        again = target_of(look(made, offline=True, base=base, onto=("2.0",)), "2.0")
+        assert [patch.verdict for patch in again.patches] == ["carries", "carries"]
+
+
 def test_a_broken_clone_is_an_error(world: Callable[..., World], tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(TreeError, match="is not a git repository"):
