@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from patchkit.core.series import LockDocument
 from patchkit.core.upstream import Release, Target, VersionsDocument, find_target, targets
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
-from patchkit.trees.git import GitTree
+from patchkit.trees.git import GitTree, ask_repository
 
 Kind = Literal["release", "branch", "commit", "revision"]
 
@@ -187,10 +187,11 @@ class _Clone:
 
     def _keeps_apart(self) -> bool:
         try:
-            return b"refs/remotes/origin/" in self._at("HEAD").ask("config", "--get-all", "remote.origin.fetch")
+            fetched = ask_repository(self._repository, "config", "--get-all", "remote.origin.fetch")
         except TreeError:
-            # No such remote, or nothing checked out.
+            # No such remote.
             return False
+        return b"refs/remotes/origin/" in fetched
 
     def _at(self, revision: str) -> GitTree:
         self._any = GitTree(self._repository, revision) if self._any is None else self._any.at(revision)

@@ -335,6 +335,21 @@ def test_a_branch_that_moved_elsewhere_is_no_news(world: Callable[..., World]) -
     assert (after.commit, after.moved, after.fingerprint) == (commit, False, before.fingerprint)
 
 
+@pytest.mark.parametrize("head", ["main", "nothing-yet"])
+def test_in_a_checkout_the_branch_is_the_remotes_whatever_is_checked_out(
+    world: Callable[..., World], tmp_path: Path, head: str
+) -> None:
+    made = world(MOVED)
+    origin = tracked(made)
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", origin, clone)
+    (clone / NOTES).write_bytes(NOTES_1.replace(b"colour: red", b"colour: blue"))
+    record(clone, "Mine")
+    git(clone, "symbolic-ref", "HEAD", f"refs/heads/{head}")
+    target = target_of(look(made, repository=clone), "main")
+    assert (target.commit, target.state, target.moved) == (git(origin, "rev-parse", "main"), "fine", False)
+
+
 def test_a_branch_that_is_gone_is_out_of_reach_although_it_was_looked_at_before(world: Callable[..., World]) -> None:
     made = world(MOVED)
     repository = tracked(made)
