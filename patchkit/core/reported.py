@@ -14,6 +14,9 @@ from patchkit.errors import StoreError
 
 _COMMENT = "# What `patchkit check-upstream --new-only` has reported, by target. Lines may stand in any order.\n"
 _LINE = re.compile(r"(\S+) ([0-9a-f]{16})")
+_NOT_PLAIN = re.compile(r"[%\s]|^[#<=>|]")
+"""What a name of a target has as %XX in the file: the others would end it, or make another kind of line of it."""
+_ESCAPED = re.compile(r"(?:%[0-9A-F]{2})+")
 _MARKS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 
 
@@ -36,14 +39,22 @@ def parse_reported(text: str, file: str) -> dict[str, frozenset[str]]:
         match = _LINE.fullmatch(line.rstrip())
         if match is None:
             raise StoreError(f"{file}:{number}", None, "not a target and its fingerprint (16 hexadecimal digits)")
-        known.setdefault(match[1], set()).add(match[2])
+        known.setdefault(_name(match[1]), set()).add(match[2])
     return {target: frozenset(prints) for target, prints in known.items()}
 
 
 def print_reported(known: Mapping[str, Iterable[str]]) -> str:
     """Print fingerprints by target; the same value always gives the same text, and parsing it gives the value."""
-    lines = sorted(f"{target} {fingerprint}" for target, prints in known.items() for fingerprint in prints)
+    lines = sorted(f"{_plain(target)} {fingerprint}" for target, prints in known.items() for fingerprint in prints)
     return _COMMENT + "".join(f"{line}\n" for line in lines)
+
+
+def _plain(name: str) -> str:
+    return _NOT_PLAIN.sub(lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), name)
+
+
+def _name(plain: str) -> str:
+    return _ESCAPED.sub(lambda match: bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "replace"), plain)
 
 
 def fingerprint(blobs: Mapping[str, str | None], patches: Iterable[PatchAnswer], problems: Iterable[str]) -> str:

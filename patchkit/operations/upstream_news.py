@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from patchkit.core.report import Problem
 from patchkit.core.upstream_report import State, TargetAnswer, UpstreamReport, worst
 
-_ALL = "upstream"
-"""Under this name stand the problems that are about no target."""
+_ALL = "*"
+"""Under this name stand the problems that are about no target; no revision of a repository can be called so."""
 
 
 class News(msgspec.Struct, frozen=True):

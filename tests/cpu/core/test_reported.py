@@ -13,7 +13,7 @@ from patchkit.core.upstream_report import HunkAnswer, PatchAnswer
 from patchkit.errors import StoreError
 
 PRINTS = st.text("0123456789abcdef", min_size=16, max_size=16)
-NAMES = st.text("abcdefghijklmnopqrstuvwxyz0123456789.-/", min_size=1)
+NAMES = st.text("abcdefghijklmnopqrstuvwxyz0123456789.-/", min_size=1) | st.text(min_size=1)
 
 
 @given(st.dictionaries(NAMES, st.frozensets(PRINTS, min_size=1)))
@@ -35,6 +35,24 @@ def test_one_line_a_target_so_that_git_merges_it() -> None:
         "0.19.2 aaaaaaaaaaaaaaaa\n"
         "main bbbbbbbbbbbbbbbb\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("main@{1 day ago}", "main@{1%20day%20ago}"),
+        ("#12", "%2312"),
+        ("=======", "%3D======"),
+        ("<<<<<<<", "%3C<<<<<<"),
+        ("a%20b", "a%2520b"),
+        ("a\u2028b", "a%E2%80%A8b"),
+        ("zweig-ä#1", "zweig-ä#1"),
+    ],
+)
+def test_any_name_is_one_word_and_no_comment_or_mark(name: str, written: str) -> None:
+    text = print_reported({name: ["a" * 16]})
+    assert text.split("\n")[1] == f"{written} aaaaaaaaaaaaaaaa"
+    assert parse_reported(text, "state") == {name: frozenset({"a" * 16})}
 
 
 def test_both_sides_of_a_merge_are_known() -> None:

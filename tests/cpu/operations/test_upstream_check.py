@@ -14,6 +14,7 @@ from trees.snapshots import contents, lay
 
 import patchkit.operations.upstream_look as module
 from patchkit.core.report import Problem
+from patchkit.core.reported import parse_reported, print_reported
 from patchkit.core.upstream import Release
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
 from patchkit.errors import TreeError, UsageError
@@ -459,6 +460,20 @@ def test_a_problem_of_upstream_is_reported_once() -> None:
     first = news(report, {})
     second = news(report, first.known)
     assert [(each.report.problems, each.report.ok) for each in (first, second)] == [((problem,), False), ((), True)]
+
+
+def test_a_target_of_any_name_is_known_afterwards_beside_the_problems_of_upstream() -> None:
+    targets = tuple(
+        TargetAnswer(name=name, title=name, kind="revision", state="fine", as_of="1.0", fingerprint="a" * 16)
+        for name in ("upstream", "main@{1 day ago}", "#12")
+    )
+    problems = (Problem("core_v1.0 has moved"),)
+    report = UpstreamReport(
+        tool="1", ok=False, verdict="broken", series="s", digest="d", targets=targets, problems=problems
+    )
+    for each in (report, replace(report, problems=())):
+        known = parse_reported(print_reported(news(each, {}).known), "state")
+        assert not news(each, known).anything
 
 
 def test_a_patch_without_a_base_is_told_and_the_rest_goes_on(world: Callable[..., World]) -> None:
