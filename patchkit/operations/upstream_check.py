@@ -7,7 +7,7 @@ the ones before it leave. Nothing is written but the state file of --new-only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -52,7 +52,7 @@ def check_upstream(
     if asked.onto:
         wanted = named(workspace.versions, asked.repository, asked.onto, (*shipped, *discovery.releases))
     else:
-        ahead = worth_a_look(workspace.versions, (*shipped, *discovery.releases))
+        ahead = worth_a_look(workspace.versions, (*shipped, *discovery.releases, *_tags(shipped, discovery)))
         wanted, earlier = since_the_series_began(
             all_wanted(workspace.versions, asked.repository, ahead), workspace.sources.lock
         )
@@ -86,6 +86,12 @@ def _shipped(folder: Path, discovery: Discovery) -> list[Release]:
     found = {release.version for release in discovery.releases}
     unlisted = [target.release for target in load_known(folder).unlisted if target.name not in found]
     return [release for release in unlisted if release is not None]
+
+
+def _tags(shipped: Iterable[Release], discovery: Discovery) -> list[FoundRelease]:
+    """Return what was found as a tag, and of which there is no wheel to look at."""
+    wheels = {release.version for release in (*shipped, *discovery.releases)}
+    return [found for found in discovery.found if found.commit is not None and found.version not in wheels]
 
 
 def _answers(

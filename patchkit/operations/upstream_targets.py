@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from patchkit.core.series import LockDocument
 from patchkit.core.upstream import Release, Target, VersionsDocument, find_target, targets
+from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
 from patchkit.trees.git import GitTree, ask_repository
 
@@ -44,27 +45,31 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     hint: str = ""
 
 
-def all_wanted(versions: VersionsDocument, repository: Path | None, extra: Iterable[Release]) -> list[Wanted]:
-    """Return every listed target, tracked branches where they are now, and the releases of ``extra`` at the end.
+def all_wanted(
+    versions: VersionsDocument, repository: Path | None, extra: Iterable[Release | FoundRelease]
+) -> list[Wanted]:
+    """Return every listed target, tracked branches where they are now, and the releases of ``extra`` after the others.
 
-    Raises TreeError when ``repository`` cannot be read at all.
+    A release that was found as a tag alone is looked at as the commit of its tag. Raises TreeError when ``repository``
+    cannot be read at all.
     """
     clone = _Clone(repository) if repository is not None else None
     wanted = [_listed(versions, target, clone) for target in targets(versions.megatron)]
-    newest = [
-        Wanted(
-            target=Target(release.version, release.version, release.tag, release.commit, release.blobs, release),
-            kind="release",
-            date=release.date,
-            listed=False,
-        )
-        for release in extra
-    ]
+    newest = [_unlisted(release) for release in extra]
     at = sum(each.kind == "release" for each in wanted)
     return [*wanted[:at], *newest, *wanted[at:]]
 
 
-def worth_a_look(versions: VersionsDocument, found: Iterable[Release]) -> list[Release]:
+def _unlisted(found: Release | FoundRelease) -> Wanted:
+    if isinstance(found, Release):
+        target = Target(found.version, found.version, found.tag, found.commit, found.blobs, found)
+        return Wanted(target=target, kind="release", date=found.date, listed=False)
+    # Called by its tag, as rebase calls it.
+    target = Target(found.tag or found.version, found.version, None, found.commit, {}, None)
+    return Wanted(target=target, kind="revision", date=found.date, listed=False)
+
+
+def worth_a_look(versions: VersionsDocument, found: Iterable[Release | FoundRelease]) -> list[Release | FoundRelease]:
     """Return the releases of ``found`` that are looked at without being named.
 
     Of the hundreds of pre-releases and dev builds that is the newest one, if it is ahead of every release: what the

@@ -10,7 +10,7 @@ import jsonschema  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 from operations.carried_world import NOTES, NOTES_1, World
 from operations.test_upstream_check import tracked, without_wheel
-from trees.repositories import record
+from trees.repositories import git, record
 
 from patchkit.store.schemas import schema_texts
 
@@ -95,6 +95,23 @@ def test_only_the_branch_that_moved_is_news(check: Command, tmp_path: Path) -> N
     ran = check(there, "--git", repository, "--new-only", "--format", "json")
     answer = json.loads(ran.out)
     assert (ran.code, [target["name"] for target in answer["targets"]]) == (1, ["main"])
+
+
+def test_a_release_that_is_only_a_tag_is_looked_at_and_news(check: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, MOVED)
+    repository = tracked(there)
+    git(repository, "tag", "core_v1.0", "HEAD~1")
+    git(repository, "tag", "core_v2.0")
+    assert check(there, "--git", repository, "--new-only").code == 0
+    (repository / NOTES).write_bytes(NOTES_1.replace(b"colour: red", b"colour: blue"))
+    record(repository, "Blue (#9)")
+    for tag in ("core_v3.0", "core_v3.1rc0"):
+        git(repository, "tag", tag)
+    git(repository, "reset", "-q", "--hard", "HEAD~1")
+    ran = check(there, "--git", repository, "--new-only", "--format", "json")
+    answers = [(each["title"], each["kind"], each["state"], each["as-of"]) for each in json.loads(ran.out)["targets"]]
+    assert (ran.code, answers) == (1, [("core_v3.0", "revision", "broken", "3.0")])
+    assert check(there, "--git", repository, "--new-only").out == ""
 
 
 def test_a_state_file_elsewhere_and_one_with_marks(check: Command, tmp_path: Path) -> None:
