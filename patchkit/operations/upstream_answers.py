@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
@@ -66,14 +67,19 @@ def with_states(patch: PatchAnswer, state: State) -> PatchAnswer:
     return replace(patch, state=worst([state, *(hunk.state for hunk in patch.hunks)]))
 
 
-def with_next(answer: TargetAnswer, wanted: Wanted, patches: Iterable[PatchAnswer], folder: str) -> TargetAnswer:
-    """Return the answer with what to do about the target, each of its patches and each of its hunks."""
-    told = tuple(_patch_next(patch, wanted, folder) for patch in patches)
+def with_next(
+    answer: TargetAnswer, wanted: Wanted, patches: Iterable[PatchAnswer], folder: str, base: str | None = None
+) -> TargetAnswer:
+    """Return the answer with what to do about the target, each of its patches and each of its hunks.
+
+    ``base`` is the one that was asked for, which the commands have to ask for too.
+    """
+    told = tuple(_patch_next(patch, wanted, folder, base) for patch in patches)
     state = worst([answer.state, *(patch.state for patch in told)])
     carried = any(patch.verdict in ("carries", "review", "conflict", "failed") for patch in told)
     following = answer.next
     if not following and carried:
-        command = rebase_command(wanted, folder)
+        command = rebase_command(wanted, folder, base)
         following = {
             "fine": f"nothing to decide: `{command}` writes the variants",
             "look": f"look at what is said of each hunk, then `{command} --accept`, or correct it: `{command}`",
@@ -81,8 +87,9 @@ def with_next(answer: TargetAnswer, wanted: Wanted, patches: Iterable[PatchAnswe
     return replace(answer, state=state, patches=told, next=following)
 
 
-def _patch_next(patch: PatchAnswer, wanted: Wanted, folder: str) -> PatchAnswer:
-    title = asked_as(wanted)
+def _patch_next(patch: PatchAnswer, wanted: Wanted, folder: str, base: str | None) -> PatchAnswer:
+    title = shlex.quote(asked_as(wanted))
+    origin = f" --from {shlex.quote(base)}" if base is not None else ""
     git = "" if wanted.kind == "release" else " --git REPO"
     hunks = []
     for hunk in patch.hunks:
@@ -92,16 +99,17 @@ def _patch_next(patch: PatchAnswer, wanted: Wanted, folder: str) -> PatchAnswer:
             following = f"drop it for this target{rule}"
         elif hunk.state != "fine":
             place = f"{patch.name}/{hunk.id}"
-            following = f"`patchkit explain {place} --onto {title}{git}{_series(folder)}` shows both sides"
+            following = f"`patchkit explain {place} --onto {title}{origin}{git}{_series(folder)}` shows both sides"
         hunks.append(replace(hunk, next=following))
     return replace(patch, hunks=tuple(hunks))
 
 
-def rebase_command(wanted: Wanted, folder: str) -> str:
-    """Return the command that carries the series to a target."""
-    base = f" --from {wanted.target.name}" if wanted.recorded is not None else ""
+def rebase_command(wanted: Wanted, folder: str, base: str | None = None) -> str:
+    """Return the command that carries the series to a target, for a shell; ``base`` as for ``with_next``."""
+    asked = wanted.target.name if base is None and wanted.recorded is not None else base
+    origin = f" --from {shlex.quote(asked)}" if asked is not None else ""
     git = "" if wanted.kind == "release" else " --git REPO"
-    return f"patchkit rebase --onto {asked_as(wanted)}{base}{git}{_series(folder)}"
+    return f"patchkit rebase --onto {shlex.quote(asked_as(wanted))}{origin}{git}{_series(folder)}"
 
 
 def asked_as(wanted: Wanted) -> str:
@@ -111,7 +119,7 @@ def asked_as(wanted: Wanted) -> str:
 
 
 def _series(folder: str) -> str:
-    return "" if folder == "patches/megatron" else f" --patches {folder}"
+    return "" if folder == "patches/megatron" else f" --patches {shlex.quote(folder)}"
 
 
 def hunk_text(path: str, hunk: Hunk) -> str:

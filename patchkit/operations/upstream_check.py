@@ -19,7 +19,15 @@ from patchkit.core.upstream_report import FoundRelease, TargetAnswer, UpstreamRe
 from patchkit.operations.known import load_known
 from patchkit.operations.sources import Workspace, load_workspace
 from patchkit.operations.upstream_known import KnownAnswers
-from patchkit.operations.upstream_targets import Asked, Wanted, all_wanted, named, since_the_series_began, worth_a_look
+from patchkit.operations.upstream_targets import (
+    Asked,
+    Wanted,
+    all_wanted,
+    base_named,
+    named,
+    since_the_series_began,
+    worth_a_look,
+)
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
 from patchkit.store.location import versions_file
@@ -98,10 +106,11 @@ def _answers(
     workspace: Workspace, asked: Asked, wanted: Sequence[Wanted], cache: Path, reporter: Reporter
 ) -> tuple[tuple[TargetAnswer, ...], list[str]]:
     """Return the answer for each target, and notes; what is known is not computed again."""
+    base = base_named(workspace.targets, asked)
     versions = versions_file(workspace.sources.series.folder)
     known = KnownAnswers(cache, workspace.sources, versions, asked.repository)
     # What is out of reach now is told as that, whatever was seen of it when it was not.
-    found = {each.target.name: None if each.missing else known.get(each.target, asked.base) for each in wanted}
+    found = {each.target.name: None if each.missing else known.get(each.target, base) for each in wanted}
     unknown = [each for each in wanted if found[each.target.name] is None]
     notes: list[str] = []
     if unknown:
@@ -112,7 +121,7 @@ def _answers(
         for each in unknown:
             answer = found[each.target.name] = look.at(each)
             if answer.fingerprint and look.lasting:
-                known.put(each.target, asked.base, answer)
+                known.put(each.target, base, answer)
         notes = look.notes
     answers = (found[each.target.name] for each in wanted)
     return tuple(answer for answer in answers if answer is not None), notes

@@ -107,7 +107,10 @@ def since_the_series_began(wanted: Sequence[Wanted], lock: LockDocument) -> tupl
 def named(
     versions: VersionsDocument, repository: Path | None, names: Sequence[str], extra: Iterable[Release]
 ) -> list[Wanted]:
-    """Return the targets called ``names``; with a repository any revision is one. Raises UsageError, TreeError."""
+    """Return the targets called ``names``, each once; with a repository any revision is one.
+
+    Raises UsageError, TreeError.
+    """
     clone = _Clone(repository) if repository is not None else None
     known = targets(versions.megatron)
     others = {release.version: release for release in extra}
@@ -126,7 +129,23 @@ def named(
             found.append(clone.revision(name, known))
         else:
             found.append(_listed(versions, target, clone))
-    return found
+    return list({each.target.name: each for each in found}.values())
+
+
+def base_named(known: tuple[Target, ...], asked: Asked) -> str | None:
+    """Return the name of the base that was asked for; of a revision of the repository the commit, since it may move.
+
+    Raises UsageError when nobody knows it, RevisionNotFoundError when the repository does not.
+    """
+    if asked.base is None:
+        return None
+    try:
+        return find_target(known, asked.base).name
+    except UsageError as error:
+        if asked.repository is None:
+            hint = f"{error.hint}; for another revision give a clone with --git REPO"
+            raise UsageError(f"--from: {error.message}", hint=hint) from error
+    return GitTree(asked.repository, asked.base).commit
 
 
 def _listed(versions: VersionsDocument, target: Target, clone: _Clone | None) -> Wanted:

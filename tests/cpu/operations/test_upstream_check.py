@@ -17,7 +17,7 @@ from patchkit.core.report import Problem
 from patchkit.core.reported import parse_reported, print_reported
 from patchkit.core.upstream import Release
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
-from patchkit.errors import TreeError, UsageError
+from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations.rebase import rebase, resume
 from patchkit.operations.rebase_run import Surroundings
 from patchkit.operations.rebase_session import Request
@@ -167,6 +167,46 @@ def test_a_base_can_be_named(world: Callable[..., World]) -> None:
     assert [patch.base for patch in with_base.patches] == ["1.0", "1.0"]
     with pytest.raises(UsageError, match="unknown release 'nothing'"):
         look(world(MOVED), onto=("nothing",))
+
+
+def test_a_base_that_nobody_knows_is_a_usage_error(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    with pytest.raises(UsageError, match="--from: unknown release 'nothing'"):
+        look(made, base="nothing")
+    repository = tracked(made)
+    with pytest.raises(RevisionNotFoundError, match="has no revision 'nothing'"):
+        look(made, base="nothing", repository=repository)
+
+
+def test_a_base_that_moves_is_looked_at_where_it_is(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    repository = tracked(made)
+    git(repository, "branch", "old", "HEAD~1")
+    (repository / NOTES).write_bytes(NOTES_1.replace(b"colour: red", b"colour: blue"))
+    commit = record(repository, "Blue")
+    asked = {"onto": (commit,), "base": "old", "repository": repository}
+    assert target_of(look(made, **asked), commit[:8]).state == "broken"
+    git(repository, "branch", "-f", "old", commit)
+    again = target_of(look(made, **asked), commit[:8])
+    assert [patch.verdict for patch in again.patches] == ["no-base", "no-base"]
+
+
+def test_a_target_that_is_named_twice_is_looked_at_once(world: Callable[..., World]) -> None:
+    report = look(world(MOVED), onto=("1.0", "v2.0", "core_v1.0", "2.0"))
+    assert [target.name for target in report.targets] == ["1.0", "2.0"]
+
+
+def test_the_commands_that_are_told_are_for_a_shell_and_name_the_base(world: Callable[..., World]) -> None:
+    made = world(CLASH)
+    repository = made.repository()
+    git(repository, "branch", "a$(b)")
+    target = look(made, onto=("a$(b)",), base="1.0", repository=repository).targets[0]
+    hunk = hunks_of(target)["first/notes-colour"]
+    options = f"--onto 'a$(b)' --from 1.0 --git REPO --patches {made.series}"
+    assert (target.next, hunk.next) == (
+        f"`patchkit rebase {options}` opens an edit directory for what is in conflict",
+        f"`patchkit explain first/notes-colour {options}` shows both sides",
+    )
 
 
 def found_release(world: World, version: str) -> Release:
