@@ -43,6 +43,8 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     """Files to which what was found was added."""
+    answered: bool = True
+    """Whether the index and the repository that were asked gave an answer; ``notes`` say why not."""
 
 
 def check_upstream(

@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from patchkit.core.upstream import Release
+from patchkit.errors import UsageError
 from patchkit.operations.discover import Discovered, discover
 from patchkit.operations.upstream_check import Discovery
 from patchkit.progress import Reporter, silent
@@ -26,12 +27,23 @@ def look_around(
 ) -> Discovery:
     """Look for releases that the series in ``folder`` does not list; with ``update`` list them.
 
-    ``offline`` asks no package index. Raises UsageError when the file is not the series' own, SourceError, TreeError.
+    ``offline`` asks no package index. Raises UsageError when the file is not the series' own and when ``update`` could
+    add nothing, SourceError, TreeError.
     """
+    if update and offline:
+        raise UsageError(
+            "--update and --offline exclude each other: digests of a release's wheels are those of the index"
+        )
     found = discover(
         load_versions(versions_file(folder)), repository=repository, pre=pre, offline=offline, reporter=reporter
     )
-    answer = Discovery(found=found.found, releases=tuple(_releases(found)), problems=found.problems, notes=found.notes)
+    answer = Discovery(
+        found=found.found,
+        releases=tuple(_releases(found)),
+        problems=found.problems,
+        notes=found.notes,
+        answered=(offline or found.index) and (repository is None or found.tags),
+    )
     if not update or not found.found:
         return answer
     from patchkit.operations.update_versions import update as write  # noqa: PLC0415 - only --update writes

@@ -22,6 +22,8 @@ class News(msgspec.Struct, frozen=True):
     known: Mapping[str, frozenset[str]]
     anything: bool
     """Whether there is anything new, good or bad."""
+    lost: tuple[TargetAnswer, ...] = ()
+    """Targets that were reported before and could not be looked at; no news, and nothing to pass over either."""
 
 
 def news(report: UpstreamReport, known: Mapping[str, Iterable[str]]) -> News:
@@ -33,10 +35,12 @@ def news(report: UpstreamReport, known: Mapping[str, Iterable[str]]) -> News:
     before = {name: frozenset(prints) for name, prints in known.items()}
     after = dict(before)
     fresh: list[TargetAnswer] = []
+    lost: list[TargetAnswer] = []
     for answer in report.targets:
         if not answer.fingerprint:
             # Out of reach, or not what was recorded: the first is no answer, the second is told until it is mended.
             fresh += [answer] if answer.problems else []
+            lost += [answer] if answer.name in before and not answer.problems else []
             continue
         if answer.fingerprint not in before.get(answer.name, ()):
             fresh.append(answer)
@@ -48,7 +52,7 @@ def news(report: UpstreamReport, known: Mapping[str, Iterable[str]]) -> News:
     states: list[State] = [answer.state for answer in fresh]
     verdict = "unreachable" if report.verdict == "unreachable" else worst([*states, "broken"] if problems else states)
     cut = replace(report, targets=tuple(fresh), problems=tuple(problems), verdict=verdict, ok=verdict == "fine")
-    return News(cut, after, bool(fresh or problems))
+    return News(cut, after, bool(fresh or problems), tuple(lost))
 
 
 def marked(report: UpstreamReport, known: Mapping[str, Iterable[str]]) -> UpstreamReport:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -13,11 +14,12 @@ from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, PATH, patches_option
 from patchkit.cli.output import StderrReporter
 from patchkit.cli.rendering.places import read_places
+from patchkit.cli.rendering.printable import one_line
 from patchkit.cli.rendering.renderers import RENDERERS, render
 from patchkit.errors import UsageError, WriteFailedError
 from patchkit.operations.upstream_check import check_upstream
 from patchkit.operations.upstream_discovery import look_around
-from patchkit.operations.upstream_news import marked, news
+from patchkit.operations.upstream_news import News, marked, news
 from patchkit.operations.upstream_targets import Asked
 from patchkit.store.location import edited_patches
 from patchkit.store.reported import STATE, load_reported, write_reported
@@ -70,7 +72,7 @@ def command(
     With --new-only only what is new counts, and nothing new prints nothing.
     """
     folder = patches or edited_patches()
-    files = dict(_report_file(text) for text in reports)
+    files = _report_files(reports)
     state_file = state or folder / STATE
     known = load_reported(state_file) if new_only or detailed_exit_code else {}
     reporter = StderrReporter(verbose=style == "text" and not new_only)
@@ -84,8 +86,13 @@ def command(
     places = read_places(whole, folder) if styles & {"github", "sarif"} else None
     columns = shutil.get_terminal_size((_WIDTH, 24)).columns
     colour = sys.stdout.isatty()
-    if not (new_only and style == "text" and not found.anything):
+    silent = new_only and style == "text" and not found.anything
+    if not silent:
         click.echo(render(report, style, colour=colour, width=columns, places=places), nl=False, color=colour)
+    if new_only:
+        # No news, but a night in which nothing was looked at is not one in which nothing happened.
+        for note in (*_lost(found), *(discovery.notes if silent and not discovery.answered else ())):
+            reporter.note(one_line(note))
     for path, other in files.items():
         # Files are looked at one by one and later: each has everything, what is new is marked.
         _write(path, render(marked(whole, known), other, width=_WIDTH, places=places))
@@ -102,10 +109,27 @@ _WIDTH = 120
 """Columns of a text that goes to no terminal."""
 
 
+def _lost(found: News) -> Iterator[str]:
+    for target in found.lost:
+        yield f"{target.title} could not be looked at, and stays as it was reported: {target.reason}"
+
+
+def _report_files(reports: tuple[str, ...]) -> dict[Path, str]:
+    files: dict[Path, str] = {}
+    for text in reports:
+        path, style = _report_file(text)
+        if path in files:
+            raise UsageError(f"--report {text}: another report goes to {path} too")
+        files[path] = style
+    return files
+
+
 def _report_file(text: str) -> tuple[Path, str]:
     style, sign, path = text.partition("=")
     if not sign or not path or style not in RENDERERS:
         raise UsageError(f"--report {text}: not FORMAT=FILE", hint=f"formats: {', '.join(RENDERERS)}")
+    if path == "-":
+        raise UsageError(f"--report {text}: `-` is no file", hint=f"--format {style} prints it")
     return Path(path), style
 
 

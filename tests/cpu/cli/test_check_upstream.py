@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,6 +98,48 @@ def test_only_the_branch_that_moved_is_news(check: Command, tmp_path: Path) -> N
     assert (ran.code, [target["name"] for target in answer["targets"]]) == (1, ["main"])
 
 
+def test_what_can_no_longer_be_looked_at_is_no_news_and_told_beside_it(check: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, MOVED)
+    repository = tracked(there)
+    check(there, "--git", repository, "--new-only")
+    git(repository, "branch", "-m", "main", "other")
+    for style, out in (("text", ""), ("github", "")):
+        ran = check(there, "--git", repository, "--new-only", "--format", style)
+        why = f"{repository} has no branch main"
+        assert (ran.code, ran.out if style == "text" else "", ran.err) == (
+            0,
+            out,
+            f"note: main could not be looked at, and stays as it was reported: {why}\n",
+        )
+    # What was never looked at is not missed.
+    assert check(there, "--new-only", "--state", tmp_path / "none").code == 0
+    assert check(there, "--new-only", "--state", tmp_path / "none").err == ""
+
+
+def test_a_silent_index_is_told_when_nothing_is_new(
+    patchkit: Command, check: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = world(tmp_path, MOVED)
+    check(there, "--new-only")
+    (tmp_path / "empty").mkdir()
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "empty"))
+    ran = patchkit("check-upstream", "--patches", there.series, "--new-only")
+    assert (ran.code, ran.out, ran.err) == (
+        0,
+        "",
+        f"note: no package index has megatron-core: {tmp_path}/empty answered without it\n",
+    )
+
+
+def test_options_that_exclude_each_other_are_refused(check: Command, tmp_path: Path) -> None:
+    ran = check(world(tmp_path, MOVED), "--update")
+    assert (ran.code, ran.err.split(":")[1]) == (2, " --update and --offline exclude each other")
+
+
 def test_a_release_that_is_only_a_tag_is_looked_at_and_news(check: Command, tmp_path: Path) -> None:
     there = world(tmp_path, MOVED)
     repository = tracked(there)
@@ -142,6 +185,20 @@ def test_a_report_that_is_none_is_a_usage_error(check: Command, tmp_path: Path, 
     ran = check(world(tmp_path, MOVED), "--report", report)
     assert ran.code == 2
     assert ran.err.startswith(f"error: --report {report}: not FORMAT=FILE\n")
+
+
+@pytest.mark.parametrize(
+    ("reports", "said"),
+    [
+        (("html=a", "json=b", "json=./a"), "error: --report json=./a: another report goes to a too\n"),
+        (("json=-",), "error: --report json=-: `-` is no file\n  hint: --format json prints it\n"),
+    ],
+)
+def test_a_report_goes_to_a_file_of_its_own(
+    check: Command, tmp_path: Path, reports: tuple[str, ...], said: str
+) -> None:
+    ran = check(world(tmp_path, MOVED), *(part for report in reports for part in ("--report", report)))
+    assert (ran.code, ran.out, ran.err) == (2, "", said)
 
 
 def test_explain_shows_three_panes(patchkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
