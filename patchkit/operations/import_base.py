@@ -229,7 +229,7 @@ def pinned_commit(tree: GitTree, note: str = "", name: str | None = None) -> Pin
     """
     seconds = int(tree.ask("show", "-s", "--format=%ct", tree.commit).split()[0])
     containing = tree.ask("for-each-ref", "--contains", tree.commit, "--format=%(refname:short)", "refs/heads")
-    branches = containing.decode().split()
+    branches = containing.decode("utf-8", "replace").split()
     usual = [name for name in ("main", "dev") if name in branches]
     return PinnedCommit(
         name=name or tree.commit[:8],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -167,6 +168,15 @@ def test_a_base_can_be_named(world: Callable[..., World]) -> None:
     assert [patch.base for patch in with_base.patches] == ["1.0", "1.0"]
     with pytest.raises(UsageError, match="unknown release 'nothing'"):
         look(world(MOVED), onto=("nothing",))
+
+
+def test_a_branch_in_another_encoding_is_in_nobodys_way(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    repository = made.repository()
+    refs = os.fsencode(repository / ".git" / "refs" / "heads")
+    with open(refs + b"/bad\xff", "wb") as ref:  # noqa: PTH123 - a name that is no text
+        ref.write(git(repository, "rev-parse", "HEAD").encode() + b"\n")
+    assert look(made, onto=("HEAD",), repository=repository).targets[0].state == "fine"
 
 
 def test_a_base_that_nobody_knows_is_a_usage_error(world: Callable[..., World]) -> None:
