@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import traceback
 
@@ -10,7 +11,7 @@ import click
 from patchkit import __version__
 from patchkit.cli.exit_codes import ExitCode, exit_code
 from patchkit.cli.output import print_error, print_json_error
-from patchkit.errors import PatchkitError
+from patchkit.errors import PatchkitError, WriteFailedError
 
 _COMMANDS = (
     "apply",
@@ -29,6 +30,10 @@ _COMMANDS = (
     "upstream",
     "verify",
 )
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+"""Why what stdout leads to takes no more."""
 
 
 class _LazyGroup(click.Group):
@@ -80,11 +85,21 @@ def run(arguments: list[str]) -> int:  # noqa: PLR0911 - a table: one outcome, o
         return int(ExitCode.USAGE)
     except KeyboardInterrupt:
         return int(ExitCode.INTERRUPTED)
+    except OSError as error:
+        # What reads and writes files says which one; what is left is the answer on its way out.
+        if error.filename is not None or error.errno not in _FULL:
+            return _bug()
+        print_error(WriteFailedError(f"cannot print the answer: {error.strerror}"), command, as_json=False)
+        return int(ExitCode.TREE)
     except Exception:
-        traceback.print_exc()
-        click.echo("this is a bug in patchkit; please report it with the lines above", err=True)
-        return int(ExitCode.BUG)
+        return _bug()
     return result if isinstance(result, int) else int(ExitCode.DONE)
+
+
+def _bug() -> int:
+    traceback.print_exc()
+    click.echo("this is a bug in patchkit; please report it with the lines above", err=True)
+    return int(ExitCode.BUG)
 
 
 def _wants_json(arguments: list[str]) -> bool:

@@ -11,6 +11,7 @@ import msgspec
 
 from patchkit import __version__
 from patchkit.cli.exit_codes import ExitCode
+from patchkit.cli.rendering.printable import inert_json
 from patchkit.core.report import REPORT_SCHEMA, Problem
 from patchkit.errors import PatchkitError
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def print_json(value: object) -> None:
-    """Print a value as indented JSON on stdout."""
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+    """Print a value as indented JSON on stdout, without a character that a terminal could obey."""
+    click.echo(inert_json(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()))
 
 
 def print_problem(problem: Problem) -> None:

@@ -85,7 +85,8 @@ def command(
     styles = {style, *files.values()}
     places = read_places(whole, folder) if styles & {"github", "sarif"} else None
     columns = shutil.get_terminal_size((_WIDTH, 24)).columns
-    colour = sys.stdout.isatty()
+    # A job may have closed it.
+    colour = sys.stdout is not None and sys.stdout.isatty()
     silent = new_only and style == "text" and not found.anything
     if not silent:
         click.echo(render(report, style, colour=colour, width=columns, places=places), nl=False, color=colour)

@@ -20,7 +20,8 @@ _STATES = {"fine": "green", "look": "yellow", "broken": "red"}
 
 def explained_lines(answer: Explained, width: int) -> Iterator[str]:
     """Yield the lines of an answer, at most ``width`` columns wide; styled, as click strips styles where none are."""
-    yield f"{click.style(answer.patch, bold=True)}: from {answer.base} to {answer.target}: {answer.verdict}"
+    ends = f"from {one_line(answer.base)} to {one_line(answer.target)}"
+    yield f"{click.style(answer.patch, bold=True)}: {ends}: {answer.verdict}"
     if answer.reason:
         yield f"  {one_line(answer.reason)}"
     for line in answer.review:
@@ -32,7 +33,8 @@ def explained_lines(answer: Explained, width: int) -> Iterator[str]:
 
 def _hunk(each: HunkExplained, answer: Explained, width: int) -> Iterator[str]:
     hunk = each.hunk
-    yield f"{click.style(hunk.id, bold=True)}  {click.style(hunk.verdict, fg=_STATES[hunk.state])}  {hunk.path}"
+    verdict = click.style(hunk.verdict, fg=_STATES[hunk.state])
+    yield f"{click.style(hunk.id, bold=True)}  {verdict}  {printable(hunk.path)}"
     for title, text in (("for", hunk.intent), ("because", hunk.reason)):
         if text:
             yield f"  {title}: {one_line(text)}"
@@ -56,7 +58,7 @@ def _hunk(each: HunkExplained, answer: Explained, width: int) -> Iterator[str]:
         yield from _proposal(proposal)
     if hunk.diff and (answer.variant is not None or hunk.state != "broken"):
         yield ""
-        yield f"  {answer.variant}:" if answer.verdict == "carries" else f"  proposed for {answer.target}:"
+        yield f"  {answer.variant}:" if answer.verdict == "carries" else f"  proposed for {one_line(answer.target)}:"
         yield from (f"  {printable(line)}" for line in hunk.diff.splitlines()[2:])
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -185,6 +187,53 @@ def test_a_report_that_is_none_is_a_usage_error(check: Command, tmp_path: Path, 
     ran = check(world(tmp_path, MOVED), "--report", report)
     assert ran.code == 2
     assert ran.err.startswith(f"error: --report {report}: not FORMAT=FILE\n")
+
+
+@pytest.mark.parametrize("style", ["text", "json"])
+@pytest.mark.parametrize("arguments", [("check-upstream", "--offline"), ("explain", "first", "--onto", "v2.0")])
+@pytest.mark.parametrize(
+    "stdout", [(">/dev/full", 4, ["error: cannot print the answer: No space left on device"]), (">&-", None, [])]
+)
+def test_where_nothing_can_be_printed_is_no_bug(
+    tmp_path: Path, arguments: tuple[str, ...], style: str, stdout: tuple[str, int | None, list[str]]
+) -> None:
+    where, code, said = stdout
+    there = world(tmp_path, CLASH)
+    command = [sys.executable, "-m", "patchkit", *arguments, "--patches", str(there.series), "--format", style]
+    ran = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {where}', "sh", *command],
+        env={**os.environ, "PATCHKIT_CACHE": str(there.cache)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    usual = int(arguments[0] == "check-upstream")
+    assert ran.returncode == (usual if code is None else code)
+    assert [line for line in ran.stderr.splitlines() if not line.startswith("looking ")] == said
+
+
+def test_explain_prints_no_character_that_a_terminal_could_obey(
+    patchkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = world(tmp_path, {NOTES: NOTES_1.replace(b"colour: red", "colour: \x9b1m\u202e".encode())})
+    monkeypatch.setenv("PATCHKIT_CACHE", str(there.cache))
+    repository = there.repository()
+    git(repository, "branch", "\u202eevil")
+    for style in ("text", "json"):
+        ran = patchkit(
+            "explain",
+            "first",
+            "--onto",
+            "\u202eevil",
+            "--git",
+            repository,
+            "--patches",
+            there.series,
+            "--format",
+            style,
+        )
+        assert ran.code == 0
+        assert {character for character in ran.out if not character.isprintable()} == {"\n"}
 
 
 @pytest.mark.parametrize(
