@@ -18,6 +18,7 @@ from patchkit.operations.rebase_session import Request, Session
 from patchkit.operations.rebase_targets import Upstream
 from patchkit.operations.sources import Workspace, load_workspace
 from patchkit.operations.upstream_carried import patch_answer, with_upstream
+from patchkit.operations.upstream_recorded import differs
 from patchkit.operations.upstream_targets import named
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
@@ -86,7 +87,10 @@ def _session(workspace: Workspace, upstream: Upstream, onto: str, base: str | No
     moved = wanted.target.name if wanted.recorded is not None else None
     request = Request(onto=onto, base=base or moved, repository=repository)
     known = load_resolutions(series.folder)
-    return Session(series, upstream, request, known, workspace.sources.lock, at=(wanted.target, tree))
+    lock = workspace.sources.lock.targets.get(wanted.target.name)
+    elsewhere = wanted.recorded is not None and lock is not None and bool(differs(lock, tree))
+    at = wanted.target, tree
+    return Session(series, upstream, request, known, workspace.sources.lock, at=at, moved=elsewhere)
 
 
 def _explained(hunk: HunkAnswer, file: CarriedFile, session: Session) -> HunkExplained:

@@ -162,8 +162,10 @@ class _Judging:
         """Answer with the variant that somebody has decided on for the target; None when there is none.
 
         That is one that was made for it, or the base's if the lock has it for the target. A range that is open towards
-        later releases is no decision about any of them.
+        later releases is no decision about any of them, nor is anything about a branch that has moved since.
         """
+        if self._session.moved:
+            return None
         for variant in variants_for(self._patch.document, self._target):
             is_base = variant.file == carried.layer.variant
             if is_base and not self._is_locked(variant.file):

@@ -58,6 +58,7 @@ class Session:
         lock: LockDocument | None,
         *,
         at: tuple[Target, SourceTree] | None = None,
+        moved: bool = False,
     ) -> None:
         self.series = series
         self.upstream = upstream
@@ -65,6 +66,8 @@ class Session:
         self.tree: SourceTree
         # ``at`` is a target that goes by a known name and is somewhere else: a branch that has moved on.
         self.target, self.tree = at or upstream.target(request.onto)
+        # Its variants were made for another text then, and decide nothing about this one.
+        self.moved = moved
         self.request = request
         self.resolutions = dict(resolutions)
         self.lock = lock

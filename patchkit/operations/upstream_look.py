@@ -83,18 +83,18 @@ class Look:
     def _answer(self, wanted: Wanted, tree: SourceTree) -> TargetAnswer:
         answer = _bare(wanted)
         lock = self._sources.lock.targets.get(wanted.target.name)
-        if lock is not None and self._asked.base is None:
-            other = differs(lock, tree)
-            if not other:
-                patches = self._recorded(wanted, tree)
-                return self._finished(answer, wanted, tree, patches)
-            if wanted.recorded is None:
-                problem = not_recorded(wanted.target, other)
-                return replace(answer, state="broken", reason=problem.message, problems=(problem,))
-            answer = replace(answer, moved=True)
+        other = differs(lock, tree) if lock is not None else []
+        if other and wanted.recorded is None:
+            problem = not_recorded(wanted.target, other)
+            return replace(answer, state="broken", reason=problem.message, problems=(problem,))
+        if lock is not None and not other and self._asked.base is None:
+            return self._finished(answer, wanted, tree, self._recorded(wanted, tree))
+        answer = replace(answer, moved=bool(other))
         request = Request(onto=wanted.target.name, base=self._base(wanted), repository=self._asked.repository)
         at = wanted.target, tree
-        session = Session(self._series, self._upstream, request, self._resolutions, self._sources.lock, at=at)
+        session = Session(
+            self._series, self._upstream, request, self._resolutions, self._sources.lock, at=at, moved=bool(other)
+        )
         patches, notes = carried(session, self._asked.repository)
         self.notes += [f"{wanted.target.title}: {note}" for note in notes]
         if self._upstream.missed:

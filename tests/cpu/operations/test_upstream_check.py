@@ -376,6 +376,22 @@ def test_a_branch_is_looked_at_where_it_is_now(world: Callable[..., World]) -> N
     assert after.next.startswith(f"`patchkit rebase --onto {commit[:12]} --from main --git REPO --patches ")
 
 
+@pytest.mark.parametrize("base", [None, "1.0"])
+def test_a_variant_that_still_fits_a_branch_hides_no_drift(world: Callable[..., World], base: str | None) -> None:
+    made = world(MOVED)
+    repository = tracked(made)
+    file = repository / CODE
+    # Farther from the hunk than its context reaches.
+    file.write_bytes(
+        file.read_bytes().replace(b"def __init__(self, size, kind):", b"def __init__(self, size, kind, at):")
+    )
+    record(repository, "Another argument")
+    target = target_of(look(made, repository=repository, base=base), "main")
+    hunk = hunks_of(target)["first/grads-region"]
+    assert (target.state, target.moved, target.patches[0].verdict) == ("look", True, "review")
+    assert (hunk.state, [drift.kinds for drift in hunk.drift]) == ("look", [("signature",)])
+
+
 def test_a_branch_that_moved_elsewhere_is_no_news(world: Callable[..., World]) -> None:
     made = world(MOVED)
     repository = tracked(made)
