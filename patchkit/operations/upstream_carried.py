@@ -78,10 +78,12 @@ def patch_answer(session: Session, patch: SeriesPatch, considered: Considered) -
     """Return the answer for a patch that was considered; what it leaves is taken as part of the session already."""
     report = considered.report
     verdict, state = _VERDICTS[report.state]
-    hunks = tuple(_hunks(patch, considered))
+    hunks = tuple(_hunks(patch, considered, whole=_is_other_than_asked(session, report)))
     if report.state == "already" and any(hunk.verdict == Verdict.CONFLICT.value for hunk in hunks):
         # A variant is there; the question was what carrying another one would give.
         verdict, state = "conflict", "broken"
+    elif _is_other_than_asked(session, report):
+        verdict, state = "review", "look"
     elif verdict == "conflict" and all(hunk.state != "broken" for hunk in hunks):
         # Every hunk has its place; what came out of it is refused.
         verdict = "failed"
@@ -111,7 +113,12 @@ def _checks(session: Session, patch: SeriesPatch, considered: Considered) -> tup
     return tuple(check for check in found if check.patch == patch.name)
 
 
-def _hunks(patch: SeriesPatch, considered: Considered) -> list[HunkAnswer]:
+def _is_other_than_asked(session: Session, report: PatchRebase) -> bool:
+    """Tell whether a variant is there, and somebody asked about another one, which would give another text."""
+    return report.state == "already" and bool(report.reason) and session.request.base is not None
+
+
+def _hunks(patch: SeriesPatch, considered: Considered, *, whole: bool) -> list[HunkAnswer]:
     report: PatchRebase = considered.report
     fitted = _texts(patch, considered)
     base = _base_texts(considered.carried)
@@ -131,7 +138,7 @@ def _hunks(patch: SeriesPatch, considered: Considered) -> list[HunkAnswer]:
             new=hunk.new,
             drift=hunk.drift,
             alarms=hunk.alarms,
-            review=() if report.state == "already" else hunk.review,
+            review=() if report.state == "already" and not whole else hunk.review,
             commits=hunk.commits,
             drop_when=hunk.drop_when,
             diff=hunk_text(hunk.path, shown) if shown is not None else "",

@@ -12,7 +12,7 @@ from patchkit.core.rebasing.memory import Resolution
 from patchkit.core.report import Problem
 from patchkit.core.reported import fingerprint
 from patchkit.core.upstream_report import PatchAnswer, TargetAnswer
-from patchkit.errors import DigestMismatchError, StoreError, TreeError
+from patchkit.errors import DigestMismatchError, StoreError, TreeError, UnsafePathError
 from patchkit.operations.locked import Sources
 from patchkit.operations.rebase_session import Request, Session
 from patchkit.operations.rebase_targets import Upstream
@@ -59,7 +59,8 @@ class Look:
         self._upstream.missed.clear()
         try:
             return self._answer(wanted, self._tree(wanted))
-        except DigestMismatchError as error:
+        except (DigestMismatchError, UnsafePathError) as error:
+            # The text is another one, or none: an answer, and no good one.
             problem = Problem(error.message, hint=error.hint)
             return replace(_bare(wanted), state="broken", reason=error.message, problems=(problem,))
         except TreeError as error:

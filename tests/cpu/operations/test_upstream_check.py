@@ -179,6 +179,37 @@ def test_a_branch_in_another_encoding_is_in_nobodys_way(world: Callable[..., Wor
     assert look(made, onto=("HEAD",), repository=repository).targets[0].state == "fine"
 
 
+def test_a_base_that_would_give_another_text_than_the_variant_that_is_there_is_to_be_looked_at(
+    world: Callable[..., World],
+) -> None:
+    made = world(MOVED)
+    variants = made.series / "first" / "variants"
+    (variants / "v2.0.patch").write_bytes(
+        (variants / "v1.0.patch").read_bytes().replace(b"green", b"blue").replace(b"-8,7 +8,8", b"-10,7 +10,8")
+    )
+    document = made.series / "first" / "patch.yaml"
+    text = document.read_text().replace('releases: ">=1.0"', 'releases: ">=1.0,<2.0"')
+    document.write_text(text.replace("checks:\n", '  - file: v2.0.patch\n    releases: ">=2.0"\nchecks:\n'))
+    assert regenerate(made.series, cache=made.cache).problems == ()
+    target = target_of(look(made, onto=("2.0",), base="1.0"), "2.0")
+    assert [(patch.state, patch.verdict, patch.reason) for patch in target.patches] == [
+        ("look", "review", "carrying v1.0.patch from v1.0 would not give its text"),
+        ("fine", "carries", ""),
+    ]
+
+
+def test_a_file_that_became_a_link_is_broken(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    repository = tracked(made)
+    (repository / CODE).unlink()
+    (repository / CODE).symlink_to("notes.md")
+    commit = record(repository, "A link")
+    report = look(made, repository=repository)
+    target = target_of(report, "main")
+    said = f"{repository}@{commit}: {CODE} is a link, and links are not followed"
+    assert (report.verdict, target.state, target.problems) == ("broken", "broken", (Problem(said),))
+
+
 def test_a_base_that_nobody_knows_is_a_usage_error(world: Callable[..., World]) -> None:
     made = world(MOVED)
     with pytest.raises(UsageError, match="--from: unknown release 'nothing'"):
