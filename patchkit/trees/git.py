@@ -98,7 +98,7 @@ class GitTree:
         """Return the blob id of ``path`` without reading its content, or None. Raises UnsafePathError on a link."""
         from git import Commit  # noqa: PLC0415 - see _opened
 
-        with _talking(self.label):
+        with _talking(self._repo, self.label, f"{self.commit}:{path}"):
             try:
                 found = Commit(self._repo, bytes.fromhex(self.commit)).tree.join(checked(path))
             except KeyError:
@@ -143,8 +143,12 @@ class GitTree:
         return entries
 
     def _content(self, blob: str) -> bytes:
-        with _talking(self.label):
-            return self._repo.git.get_object_data(blob)[3]
+        with _talking(self._repo, self.label, blob):
+            _id, _kind, size, content = self._repo.git.get_object_data(blob)
+            # From a process that dies in the middle of an object the library takes what it got.
+            if len(content) != size:
+                raise ValueError(f"it has {size} bytes, and {len(content)} can be read")
+            return content
 
 
 def ask_repository(repository: Path, *command: str, stdin: bytes = b"") -> bytes:
@@ -334,13 +338,17 @@ def _commit(repo: git.Repo, repository: Path, revision: str) -> str:
 
 
 @contextmanager
-def _talking(label: str) -> Iterator[None]:
-    """Translate what GitPython raises when the git process it talks to gives no answer."""
+def _talking(repo: git.Repo, label: str, wanted: str) -> Iterator[None]:
+    """Translate what GitPython raises when the git process it talks to gives no answer about the object ``wanted``."""
     try:
         yield
     except (ValueError, OSError) as error:
+        # GitPython guesses at a reason, the owner of the repository, where the process died; another one tells it.
+        repo.git.clear_cache()
+        _status, _out, problem = _run(repo, ["cat-file", "-p", wanted])
+        said = " ".join((problem or str(error)).split())
         raise TreeError(
-            f"git cannot read {label}: {' '.join(str(error).split())}",
+            f"git cannot read {wanted} of {label}: {said}",
             hint="objects are missing: the repository is damaged, or a partial clone that cannot reach its origin",
         ) from error
 

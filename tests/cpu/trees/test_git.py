@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -186,7 +187,24 @@ def test_a_missing_object_is_a_tree_error(repository: Path) -> None:
     with pytest.raises(TreeError) as caught:
         tree.read("megatron/core/a.py")
 
-    assert caught.value.message.startswith(f"git cannot read {repository}@v1: ")
+    assert caught.value.message == (f"git cannot read {blob} of {repository}@v1: fatal: Not a valid object name {blob}")
+
+
+def test_an_object_that_ends_early_is_a_tree_error_and_the_others_are_read(repository: Path) -> None:
+    content = b"".join(hashlib.sha256(b"%d" % number).digest() for number in range(6_000))
+    (repository / "big.bin").write_bytes(content)
+    record(repository, "Something big")
+    blob = blob_id(content)
+    file = repository / ".git" / "objects" / blob[:2] / blob[2:]
+    file.chmod(0o644)
+    file.write_bytes(file.read_bytes()[:100_000])
+    tree = GitTree(repository, "HEAD")
+
+    with pytest.raises(TreeError) as caught:
+        tree.read("big.bin")
+
+    assert caught.value.message.startswith(f"git cannot read {blob} of {repository}@HEAD: fatal: ")
+    assert tree.read("megatron/core/a.py") is not None
 
 
 @pytest.mark.parametrize("refresh", [None, "quiet"])
