@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from patchkit import __version__
 from patchkit.core.report import Problem
@@ -125,5 +126,18 @@ def _answers(
             if answer.fingerprint and look.lasting:
                 known.put(each.target, base, answer)
         notes = look.notes
-    answers = (found[each.target.name] for each in wanted)
-    return tuple(answer for answer in answers if answer is not None), notes
+    pairs = ((each, found[each.target.name]) for each in wanted)
+    return tuple(_as_now(answer, each) for each, answer in pairs if answer is not None), notes
+
+
+def _as_now(answer: TargetAnswer, wanted: Wanted) -> TargetAnswer:
+    """Return an answer with what is said of the target now; it may have been yanked since its text was read."""
+    release = wanted.target.release
+    return replace(
+        answer,
+        kind=wanted.kind,
+        date=wanted.date,
+        tag=wanted.target.tag,
+        yanked=release.yanked if release is not None else None,
+        listed=wanted.listed,
+    )

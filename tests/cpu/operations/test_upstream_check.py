@@ -493,6 +493,16 @@ def test_a_second_run_computes_nothing(world: Callable[..., World], monkeypatch:
     assert look(made) == first
 
 
+def test_a_release_that_was_yanked_since_it_was_looked_at_is_told_as_that(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    release = found_release(made, "2.1")
+    told = []
+    for yanked in (None, "wrong version"):
+        discovery = Discovery(releases=(replace(release, yanked=yanked),))
+        told.append(check_upstream(made.series, Asked(), discovery, cache=made.cache).targets[-1].yanked)
+    assert told == [None, "wrong version"]
+
+
 def test_an_edit_of_the_series_is_looked_at_anew(world: Callable[..., World]) -> None:
     made = world(MOVED)
     look(made)
