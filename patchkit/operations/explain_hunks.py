@@ -43,7 +43,9 @@ def explain_hunks(
     workspace = load_workspace(folder)
     series = workspace.sources.series
     patch = series.patch(patch_name)
-    upstream = Upstream(workspace.versions, repository, cache=cache or default_cache(), reporter=reporter)
+    upstream = Upstream(
+        workspace.versions, repository, cache=cache or default_cache(), download=False, reporter=reporter
+    )
     session = _session(workspace, upstream, onto, base, repository)
     for below in series.patches[: series.patches.index(patch)]:
         reporter.step(f"carrying {below.name} to {session.target.title}")

@@ -30,10 +30,12 @@ def with_history(
     tree: SourceTree,
     *,
     every: bool = False,
+    download: bool = True,
 ) -> tuple[PatchRebase, list[str]]:
     """Return the answer with upstream's commits, and what there is to say about looking for them.
 
-    Asked about are the hunks that are in conflict or left out; with ``every`` all.
+    Asked about are the hunks that are in conflict or left out; with ``every`` all. A partial clone is left as it is
+    without ``download``.
     """
     from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
 
@@ -44,7 +46,7 @@ def with_history(
         unknown = carried.base.title if carried.base.commit is None else target.title
         return report, [f"upstream's commits are not named: the commit of {unknown} is not known"]
     try:
-        old = GitTree(repository, carried.base.commit)
+        old = GitTree(repository, carried.base.commit, download=download)
         new = old.at(target.commit)
     except TreeError as error:
         return report, [f"upstream's commits are not named: {error.message}"]

@@ -46,11 +46,15 @@ class Upstream:
         beyond: Beyond | None = None,
         cache: Path | None = None,
         offline: bool = False,
+        download: bool = True,
         reporter: Reporter = silent,
     ) -> None:
         self._targets = targets(versions.megatron)
         self._repository = repository
-        self._open = source_opener(versions, repository, cache=cache, offline=offline, reporter=reporter)
+        self._download = download
+        self._open = source_opener(
+            versions, repository, cache=cache, offline=offline, download=download, reporter=reporter
+        )
         self._trees: dict[str, SourceTree | None] = {}
         self._layers: dict[tuple[str, str | None, str], Layer | None] = {}
         self._beyond = beyond
@@ -118,7 +122,7 @@ class Upstream:
         from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
 
         assert self._repository is not None  # noqa: S101 - the caller has looked
-        tree = GitTree(self._repository, revision)
+        tree = GitTree(self._repository, revision, download=self._download)
         for target in self._targets:
             if target.release is None and target.commit == tree.commit:
                 return target, tree
@@ -139,7 +143,7 @@ class Upstream:
                 raise
             from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
 
-            tree = GitTree(self._repository, asked)
+            tree = GitTree(self._repository, asked, download=self._download)
             self._trees[tree.commit] = tree
             return replace(target, commit=tree.commit, blobs={})
         self.target(asked)

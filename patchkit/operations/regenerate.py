@@ -129,11 +129,13 @@ def source_opener(
     *,
     cache: Path | None = None,
     offline: bool = False,
+    download: bool = True,
     reporter: Reporter = silent,
 ) -> OpenSource:
     """Return a function that opens a target's upstream tree: a release from the index, anything else from git.
 
-    ``offline`` looks for releases in the cache only.
+    ``offline`` looks for releases in the cache only. Of a partial clone, what is missing is downloaded to it with
+    ``download`` only.
     """
 
     def open_source(target: Target) -> SourceTree | None:
@@ -148,7 +150,7 @@ def source_opener(
             return None
         from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
 
-        return GitTree(repository, target.commit)
+        return GitTree(repository, target.commit, download=download)
 
     return open_source
 

@@ -65,7 +65,13 @@ def with_upstream(
     if considered.carried is None or repository is None:
         return considered, []
     report, notes = with_history(
-        considered.report, considered.carried, repository, session.target, session.tree, every=every
+        considered.report,
+        considered.carried,
+        repository,
+        session.target,
+        session.tree,
+        every=every,
+        download=False,
     )
     return replace(considered, report=report), notes
 

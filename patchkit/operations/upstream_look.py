@@ -38,7 +38,12 @@ class Look:
         self._reporter = reporter
         self._resolutions: dict[str, Resolution] = load_resolutions(self._series.folder)
         self._upstream = Upstream(
-            workspace.versions, asked.repository, cache=cache, offline=asked.offline, reporter=reporter
+            workspace.versions,
+            asked.repository,
+            cache=cache,
+            offline=asked.offline,
+            download=False,
+            reporter=reporter,
         )
         self._failed: dict[str, TreeError] = {}
         self.notes: list[str] = []

@@ -145,7 +145,7 @@ def base_named(known: tuple[Target, ...], asked: Asked) -> str | None:
         if asked.repository is None:
             hint = f"{error.hint}; for another revision give a clone with --git REPO"
             raise UsageError(f"--from: {error.message}", hint=hint) from error
-    return GitTree(asked.repository, asked.base).commit
+    return GitTree(asked.repository, asked.base, download=False).commit
 
 
 def _listed(versions: VersionsDocument, target: Target, clone: _Clone | None) -> Wanted:
@@ -218,7 +218,7 @@ class _Clone:
         return b"refs/remotes/origin/" in fetched
 
     def _at(self, revision: str) -> GitTree:
-        self._any = GitTree(self._repository, revision) if self._any is None else self._any.at(revision)
+        self._any = GitTree(self._repository, revision, download=False) if self._any is None else self._any.at(revision)
         return self._any
 
 

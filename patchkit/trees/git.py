@@ -349,7 +349,8 @@ def _talking(repo: git.Repo, label: str, wanted: str) -> Iterator[None]:
         said = " ".join((problem or str(error)).split())
         raise TreeError(
             f"git cannot read {wanted} of {label}: {said}",
-            hint="objects are missing: the repository is damaged, or a partial clone that cannot reach its origin",
+            hint="objects are missing: the repository is damaged, or a partial clone that lacks them (all of them come "
+            "with `git fetch --refetch --no-filter`)",
         ) from error
 
 

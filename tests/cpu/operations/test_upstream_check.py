@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -466,6 +468,24 @@ def test_without_a_repository_branches_are_told_as_not_looked_at(world: Callable
         "it is no release",
         "give a clone of Megatron-LM with --git REPO",
     )
+
+
+def test_a_partial_clone_is_left_as_it_is_and_says_what_it_lacks(world: Callable[..., World], tmp_path: Path) -> None:
+    made = world(MOVED)
+    repository = tracked(made)
+    (repository / NOTES).write_bytes(NOTES_1.replace(b"colour: red", b"colour: blue"))
+    record(repository, "Blue (#9)")
+    whole = target_of(look(made, repository=repository), "main")
+    git(repository, "config", "uploadpack.allowFilter", "true")
+    partial = tmp_path / "partial"
+    git(tmp_path, "clone", "-q", "--bare", "--filter=blob:none", f"file://{repository}", str(partial))
+    before = contents(partial)
+    shutil.rmtree(made.cache / "upstream")
+    target = target_of(look(made, repository=partial), "main")
+    assert (whole.state, target.state) == ("broken", "unreachable")
+    assert re.match(r"git cannot read [0-9a-f]{40} of .*/partial@", target.reason)
+    assert "git fetch --refetch --no-filter" in target.next
+    assert contents(partial) == before
 
 
 def test_looking_writes_nothing(world: Callable[..., World]) -> None:
