@@ -19,7 +19,7 @@ from patchkit.operations.rebase_targets import Upstream
 from patchkit.operations.sources import Workspace, load_workspace
 from patchkit.operations.upstream_carried import patch_answer, with_upstream
 from patchkit.operations.upstream_recorded import differs
-from patchkit.operations.upstream_targets import named
+from patchkit.operations.upstream_targets import as_carried, named, shipped_releases
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
 from patchkit.store.memory import load_resolutions
@@ -80,7 +80,9 @@ def explain_hunks(
 
 def _session(workspace: Workspace, upstream: Upstream, onto: str, base: str | None, repository: Path | None) -> Session:
     series = workspace.sources.series
-    wanted = named(workspace.versions, repository, [onto], ())[0]
+    touched = sorted({hunk.file for patch in series.patches for hunk in patch.document.hunks})
+    found = named(workspace.versions, repository, [onto], shipped_releases(series.folder))
+    wanted = as_carried(found, touched, workspace.targets, repository)[0]
     if wanted.missing:
         raise UsageError(f"{onto}: {wanted.missing}", hint=wanted.hint or None)
     tree = upstream.tree(wanted.target)

@@ -201,7 +201,10 @@ class Upstream:
             self.missed.add(base.name)
 
     def _before(self, target: Target) -> list[Target]:
-        """Return the possible bases, the best first."""
+        """Return the possible bases, the best first.
+
+        What is no release and calls itself by the version of one is on the way to that release.
+        """
         from packaging.version import Version  # noqa: PLC0415 - 15 ms that other commands do without
 
         limit = Version(target.as_of)
@@ -209,7 +212,8 @@ class Upstream:
         earlier = [
             other
             for other in others
-            if Version(other.as_of) < limit or (Version(other.as_of) == limit and target.release is None)
+            if Version(other.as_of) < limit
+            or (Version(other.as_of) == limit and (target.release is None or other.release is None))
         ]
         earlier.sort(key=lambda other: Version(other.as_of), reverse=True)
         # Sorting is stable: releases first, each group the newest first.

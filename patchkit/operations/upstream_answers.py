@@ -15,7 +15,8 @@ from patchkit.core.unified import print_patch
 from patchkit.core.upstream import Target
 from patchkit.core.upstream_report import GroupAnswer, HunkAnswer, PatchAnswer, State, TargetAnswer, worst
 from patchkit.operations.coverage import applies
-from patchkit.operations.upstream_targets import Wanted
+from patchkit.operations.upstream_targets import Asked, Wanted
+from patchkit.store.new_patch import is_unwritten
 
 _GONE = frozenset({Verdict.UPSTREAMED.value, Verdict.OBSOLETE.value})
 
@@ -68,18 +69,18 @@ def with_states(patch: PatchAnswer, state: State) -> PatchAnswer:
 
 
 def with_next(
-    answer: TargetAnswer, wanted: Wanted, patches: Iterable[PatchAnswer], folder: str, base: str | None = None
+    answer: TargetAnswer, wanted: Wanted, patches: Iterable[PatchAnswer], folder: str, asked: Asked
 ) -> TargetAnswer:
     """Return the answer with what to do about the target, each of its patches and each of its hunks.
 
-    ``base`` is the one that was asked for, which the commands have to ask for too.
+    ``asked`` is what the commands have to ask for too: a base, and a repository.
     """
-    told = tuple(_patch_next(patch, wanted, folder, base) for patch in patches)
+    told = tuple(_patch_next(patch, wanted, folder, asked) for patch in patches)
     state = worst([answer.state, *(patch.state for patch in told)])
     carried = any(patch.verdict in ("carries", "review", "conflict", "failed") for patch in told)
     following = answer.next
     if not following and carried:
-        command = rebase_command(wanted, folder, base)
+        command = rebase_command(wanted, folder, asked)
         following = {
             "fine": f"nothing to decide: `{command}` writes the variants",
             "look": f"look at what is said of each hunk, then `{command} --accept`, or correct it: `{command}`",
@@ -87,16 +88,17 @@ def with_next(
     return replace(answer, state=state, patches=told, next=following)
 
 
-def _patch_next(patch: PatchAnswer, wanted: Wanted, folder: str, base: str | None) -> PatchAnswer:
+def _patch_next(patch: PatchAnswer, wanted: Wanted, folder: str, asked: Asked) -> PatchAnswer:
     title = shlex.quote(asked_as(wanted))
-    origin = f" --from {shlex.quote(base)}" if base is not None else ""
-    git = "" if wanted.kind == "release" else " --git REPO"
+    origin = f" --from {shlex.quote(asked.base)}" if asked.base is not None else ""
+    git = _git(wanted, asked)
     hunks = []
     for hunk in patch.hunks:
         following = ""
         if hunk.verdict in _GONE:
-            rule = f" if this holds: {hunk.drop_when}" if hunk.drop_when else ""
-            following = f"drop it for this target{rule}"
+            written = hunk.drop_when and not is_unwritten(hunk.drop_when)
+            rule = f"if this holds: {hunk.drop_when}" if written else "if that is right: patch.yaml does not say when"
+            following = f"drop it for this target {rule}"
         elif hunk.state != "fine":
             place = f"{patch.name}/{hunk.id}"
             following = f"`patchkit explain {place} --onto {title}{origin}{git}{_series(folder)}` shows both sides"
@@ -104,12 +106,17 @@ def _patch_next(patch: PatchAnswer, wanted: Wanted, folder: str, base: str | Non
     return replace(patch, hunks=tuple(hunks))
 
 
-def rebase_command(wanted: Wanted, folder: str, base: str | None = None) -> str:
-    """Return the command that carries the series to a target, for a shell; ``base`` as for ``with_next``."""
-    asked = wanted.target.name if base is None and wanted.recorded is not None else base
-    origin = f" --from {shlex.quote(asked)}" if asked is not None else ""
-    git = "" if wanted.kind == "release" else " --git REPO"
+def rebase_command(wanted: Wanted, folder: str, asked: Asked) -> str:
+    """Return the command that carries the series to a target, for a shell; ``asked`` as for ``with_next``."""
+    base = wanted.target.name if asked.base is None and wanted.recorded is not None else asked.base
+    origin = f" --from {shlex.quote(base)}" if base is not None else ""
+    git = _git(wanted, asked)
     return f"patchkit rebase --onto {shlex.quote(asked_as(wanted))}{origin}{git}{_series(folder)}"
+
+
+def _git(wanted: Wanted, asked: Asked) -> str:
+    """Return the option that names the repository; where one was given, the base may need it as well."""
+    return "" if wanted.kind == "release" and asked.repository is None else " --git REPO"
 
 
 def asked_as(wanted: Wanted) -> str:

@@ -17,15 +17,16 @@ from patchkit import __version__
 from patchkit.core.report import Problem
 from patchkit.core.upstream import Release
 from patchkit.core.upstream_report import FoundRelease, TargetAnswer, UpstreamReport, worst
-from patchkit.operations.known import load_known
 from patchkit.operations.sources import Workspace, load_workspace
 from patchkit.operations.upstream_known import KnownAnswers
 from patchkit.operations.upstream_targets import (
     Asked,
     Wanted,
     all_wanted,
+    as_carried,
     base_named,
     named,
+    shipped_releases,
     since_the_series_began,
     worth_a_look,
 )
@@ -58,7 +59,7 @@ def check_upstream(
 ) -> UpstreamReport:
     """Look at every target. Raises UsageError, SourceError, and TreeError when a repository cannot be read at all."""
     workspace = load_workspace(folder)
-    shipped = _shipped(folder, discovery)
+    shipped = shipped_releases(folder, {release.version for release in discovery.releases})
     earlier: list[str] = []
     if asked.onto:
         wanted = named(workspace.versions, asked.repository, asked.onto, (*shipped, *discovery.releases))
@@ -70,6 +71,8 @@ def check_upstream(
         # Nobody expects an answer about what is neither listed nor found.
         unasked = {f"v{release.version}" for release in shipped}
         earlier = [title for title in earlier if title not in unasked]
+    touched = {hunk.file for patch in workspace.sources.series.patches for hunk in patch.document.hunks}
+    wanted = as_carried(wanted, sorted(touched), workspace.targets, asked.repository)
     notes = (f"not looked at, older than what the series was made for: {', '.join(earlier)}",) if earlier else ()
     answers, told = _answers(workspace, asked, wanted, cache or default_cache(), reporter)
     states = [answer.state for answer in answers if answer.state != "unreachable"]
@@ -90,13 +93,6 @@ def check_upstream(
         notes=(*discovery.notes, *notes, *told),
         written=discovery.written,
     )
-
-
-def _shipped(folder: Path, discovery: Discovery) -> list[Release]:
-    """Return the releases that patchkit lists, and neither the series nor what was found has."""
-    found = {release.version for release in discovery.releases}
-    unlisted = [target.release for target in load_known(folder).unlisted if target.name not in found]
-    return [release for release in unlisted if release is not None]
 
 
 def _tags(shipped: Iterable[Release], discovery: Discovery) -> list[FoundRelease]:

@@ -11,6 +11,7 @@ from patchkit.core.upstream import Release
 from patchkit.errors import UsageError
 from patchkit.operations.discover import Discovered, discover
 from patchkit.operations.upstream_check import Discovery
+from patchkit.operations.upstream_targets import UNSEEN
 from patchkit.progress import Reporter, silent
 from patchkit.store.location import versions_file
 from patchkit.store.versions import load_versions
@@ -71,11 +72,7 @@ def _releases(found: Discovered) -> Iterable[Release]:
                 date=each.date,
                 python=listed.python,
                 yanked=each.yanked,
-                ships=(_UNSEEN,),
+                ships=UNSEEN,
                 blobs={},
                 files=dict(listed.files),
             )
-
-
-_UNSEEN = "?"
-"""What a release ships is seen when it is added; to look at it nobody needs to know."""

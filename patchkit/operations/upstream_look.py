@@ -125,7 +125,7 @@ class Look:
     def _finished(
         self, answer: TargetAnswer, wanted: Wanted, tree: SourceTree, patches: Sequence[PatchAnswer]
     ) -> TargetAnswer:
-        done = with_next(answer, wanted, patches, str(self._series.folder), self._asked.base)
+        done = with_next(answer, wanted, patches, str(self._series.folder), self._asked)
         return replace(done, fingerprint=fingerprint(self._blobs(tree, patches), done.patches, ()))
 
     def _blobs(self, tree: SourceTree, patches: Sequence[PatchAnswer]) -> Mapping[str, str | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Literal
@@ -14,6 +14,7 @@ from patchkit.core.series import LockDocument
 from patchkit.core.upstream import Release, Target, VersionsDocument, find_target, targets
 from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
+from patchkit.operations.known import load_known, ships
 from patchkit.trees.git import GitTree, ask_repository
 
 Kind = Literal["release", "branch", "commit", "revision"]
@@ -69,6 +70,52 @@ def _unlisted(found: Release | FoundRelease) -> Wanted:
     return Wanted(target=target, kind="revision", date=found.date, listed=False)
 
 
+def shipped_releases(folder: Path, beside: Collection[str] = ()) -> list[Release]:
+    """Return the releases that patchkit lists, and neither the series in ``folder`` nor ``beside`` (versions) has.
+
+    Raises StoreError.
+    """
+    unlisted = [target.release for target in load_known(folder).unlisted if target.name not in beside]
+    return [release for release in unlisted if release is not None]
+
+
+def as_carried(
+    wanted: Iterable[Wanted], touched: Iterable[str], known: Sequence[Target], repository: Path | None
+) -> list[Wanted]:
+    """Return releases that the series does not list as rebase takes them, everything else as it is.
+
+    A release whose wheel has not all of the files is the commit of its tag, for which a repository is needed. One whose
+    commit the series lists (``known``) is that target, and no second one.
+    """
+    commits = {target.commit for target in known if target.commit is not None}
+    paths = list(touched)
+    found: list[Wanted] = []
+    for each in wanted:
+        release = each.target.release
+        if each.listed or release is None:
+            found.append(each)
+        elif each.target.commit not in commits:
+            unshipped = [path for path in paths if not ships(release, path)] if release.ships != UNSEEN else []
+            found.append(_of_tag(each, release, unshipped[0], repository) if unshipped else each)
+    return found
+
+
+UNSEEN = ("?",)
+"""What a release ships of which nobody has read the wheel."""
+
+
+def _of_tag(wanted: Wanted, release: Release, unshipped: str, repository: Path | None) -> Wanted:
+    if repository is None or release.tag is None or release.commit is None:
+        ships_what = " and ".join(release.ships)
+        return replace(
+            wanted,
+            missing=f"the wheel of v{release.version} has no {unshipped}: it ships {ships_what}",
+            hint="give a clone of Megatron-LM with --git REPO: the release is taken as the commit of its tag",
+        )
+    target = Target(release.tag, release.version, None, release.commit, {}, None)
+    return replace(wanted, target=target, kind="revision")
+
+
 def worth_a_look(versions: VersionsDocument, found: Iterable[Release | FoundRelease]) -> list[Release | FoundRelease]:
     """Return the releases of ``found`` that are looked at without being named.
 
@@ -114,22 +161,27 @@ def named(
     clone = _Clone(repository) if repository is not None else None
     known = targets(versions.megatron)
     others = {release.version: release for release in extra}
-    found: list[Wanted] = []
-    for name in names:
+    found = [_named(name, versions, known, others, clone) for name in names]
+    return list({each.target.name: each for each in found}.values())
+
+
+def _named(
+    name: str,
+    versions: VersionsDocument,
+    known: tuple[Target, ...],
+    others: Mapping[str, Release],
+    clone: _Clone | None,
+) -> Wanted:
+    try:
+        return _listed(versions, find_target(known, name), clone)
+    except UsageError as error:
         new = others.get(name.removeprefix("core_").removeprefix("v"))
         if new is not None:
-            found += [each for each in all_wanted(versions, None, [new]) if not each.listed]
-            continue
-        try:
-            target = find_target(known, name)
-        except UsageError as error:
-            if clone is None:
-                hint = f"{error.hint}; for another revision give a clone with --git REPO"
-                raise UsageError(error.message, hint=hint) from error
-            found.append(clone.revision(name, known))
-        else:
-            found.append(_listed(versions, target, clone))
-    return list({each.target.name: each for each in found}.values())
+            return _unlisted(new)
+        if clone is None:
+            hint = f"{error.hint}; for another revision give a clone with --git REPO"
+            raise UsageError(error.message, hint=hint) from error
+    return clone.revision(name, known)
 
 
 def base_named(known: tuple[Target, ...], asked: Asked) -> str | None:

@@ -18,7 +18,7 @@ from trees.snapshots import contents, lay
 import patchkit.operations.upstream_look as module
 from patchkit.core.report import Problem
 from patchkit.core.reported import parse_reported, print_reported
-from patchkit.core.upstream import Release
+from patchkit.core.upstream import Release, Target
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations.rebase import rebase, resume
@@ -28,7 +28,8 @@ from patchkit.operations.rebase_signed import Signed
 from patchkit.operations.regenerate import regenerate
 from patchkit.operations.upstream_check import Discovery, check_upstream
 from patchkit.operations.upstream_news import marked, news
-from patchkit.operations.upstream_targets import Asked
+from patchkit.operations.upstream_targets import Asked, Wanted, as_carried
+from patchkit.store.series import load_series
 from patchkit.store.versions import load_versions
 
 from .carried_world import CODE, CODE_1, NOTES, NOTES_1, World
@@ -608,3 +609,47 @@ def test_a_patch_without_a_base_is_told_and_the_rest_goes_on(world: Callable[...
     report = look(made, onto=("1.0",), base="2.0")
     patches: list[PatchAnswer] = list(report.targets[0].patches)
     assert [(patch.state, patch.verdict) for patch in patches] == [("fine", "carries"), ("fine", "carries")]
+
+
+# What rebase takes, and how it is called.
+
+
+def test_a_release_of_which_the_wheel_lacks_files_is_the_commit_of_its_tag() -> None:
+    release = Release(
+        version="2.0",
+        tag="core_v2.0",
+        commit="2" * 40,
+        date="2026-01-01",
+        python="",
+        ships=("megatron.core",),
+        blobs={},
+        files={},
+    )
+    target = Target("2.0", "2.0", "core_v2.0", "2" * 40, {}, release)
+    wanted = Wanted(target=target, kind="release", listed=False)
+    paths = ["megatron/core/a.py", "megatron/training/b.py"]
+
+    (taken,) = as_carried([wanted], paths, (), Path("repository"))
+    assert (taken.target.name, taken.target.as_of, taken.kind) == ("core_v2.0", "2.0", "revision")
+    (lacking,) = as_carried([wanted], paths, (), None)
+    assert lacking.missing == "the wheel of v2.0 has no megatron/training/b.py: it ships megatron.core"
+    assert as_carried([wanted], paths[:1], (), None) == [wanted]
+    # The series has carried to this commit already: it is that target, and no second one.
+    mine = Target("core_v2.0", "2.0", None, "2" * 40, {}, None)
+    assert as_carried([wanted], paths, (mine,), Path("repository")) == []
+
+
+def test_an_unwritten_rule_is_no_condition_for_dropping(world: Callable[..., World]) -> None:
+    made = world(HAS_IT)
+    file = made.series / "first" / "patch.yaml"
+    file.write_bytes(file.read_bytes().replace(b"drop-when: Upstream has it.", b"drop-when: 'TODO: when'"))
+    lock = made.series / "lock.yaml"
+    old = load_series(made.series)
+    lock.write_text(lock.read_text().replace(load_lock_text(lock), old.digest))
+    hunk = hunks_of(target_of(look(made), "2.0"))["first/notes-colour"]
+    assert hunk.next == "drop it for this target if that is right: patch.yaml does not say when"
+
+
+def load_lock_text(lock: Path) -> str:
+    """The digest of the series that a lock names."""
+    return next(line.split()[1] for line in lock.read_text().splitlines() if line.startswith("series:"))
