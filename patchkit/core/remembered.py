@@ -1,34 +1,36 @@
-"""Results of functions of one text that are asked for again soon: bounded by the texts' length, not by their number.
+"""Results of functions of texts that are asked for again soon: bounded by the texts' length, not by their number.
 
-Carrying a file reads the same texts in several steps, and windows of them. What is remembered depends on the text
-alone, so that an answer is the same with and without.
+Carrying a file reads the same texts in several steps, and windows of them; a patch that is carried to one release after
+the other meets the same functions again. What is remembered depends on the arguments alone, so that an answer is the
+same with and without.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import wraps
-from typing import Generic, TypeVar
+from typing import Generic, ParamSpec, TypeVar
 
-Text = TypeVar("Text", str, bytes)
+Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
-def remembered(*, most: int) -> Callable[[Callable[[Text], Result]], Callable[[Text], Result]]:
-    """Remember the results for texts that are together no longer than ``most``, the latest ones.
+def remembered(*, most: int) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
+    """Remember the results for texts (``str`` or ``bytes``) that are together no longer than ``most``, the latest ones.
 
-    A text that is longer than half of that is read each time. The results are shared: nobody may change them.
+    Texts that are together longer than half of that are read each time. The results are shared: nobody may change them.
     """
 
-    def decorate(function: Callable[[Text], Result]) -> Callable[[Text], Result]:
-        known: _Known[Text, Result] = _Known(most // 2)
+    def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
+        known: _Known[Result] = _Known(most // 2)
 
         @wraps(function)
-        def recall(text: Text) -> Result:
-            found = known.find(text)
+        def recall(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+            key = (*args, *kwargs.items()) if kwargs else args
+            found = known.find(key)
             if found is None:
-                found = (function(text),)
-                known.keep(text, found)
+                found = (function(*args, **kwargs),)
+                known.keep(key, found)
             return found[0]
 
         return recall
@@ -36,7 +38,11 @@ def remembered(*, most: int) -> Callable[[Callable[[Text], Result]], Callable[[T
     return decorate
 
 
-class _Known(Generic[Text, Result]):
+def _size(key: tuple[Hashable, ...]) -> int:
+    return max(1, sum([len(text) for text in key if isinstance(text, (str, bytes))]))
+
+
+class _Known(Generic[Result]):
     """Two generations: when the younger one is full it takes the place of the older one.
 
     Threads may share it: each step is one step of a dictionary, and what one of them misses is read again.
@@ -44,20 +50,21 @@ class _Known(Generic[Text, Result]):
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._young: dict[Text, tuple[Result]] = {}
-        self._old: dict[Text, tuple[Result]] = {}
+        self._young: dict[tuple[Hashable, ...], tuple[Result]] = {}
+        self._old: dict[tuple[Hashable, ...], tuple[Result]] = {}
         self._held = 0
 
-    def find(self, text: Text) -> tuple[Result] | None:
-        found = self._young.get(text)
-        if found is None and (found := self._old.get(text)) is not None:
-            self.keep(text, found)
+    def find(self, key: tuple[Hashable, ...]) -> tuple[Result] | None:
+        found = self._young.get(key)
+        if found is None and (found := self._old.get(key)) is not None:
+            self.keep(key, found)
         return found
 
-    def keep(self, text: Text, found: tuple[Result]) -> None:
-        if len(text) > self._most:
+    def keep(self, key: tuple[Hashable, ...], found: tuple[Result]) -> None:
+        size = _size(key)
+        if size > self._most:
             return
-        if self._held + len(text) > self._most:
+        if self._held + size > self._most:
             self._old, self._young, self._held = self._young, {}, 0
-        self._young[text] = found
-        self._held += len(text)
+        self._young[key] = found
+        self._held += size

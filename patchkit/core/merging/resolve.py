@@ -13,6 +13,7 @@ from patchkit.core.merging.renames import Rename, applied, is_everywhere, rename
 from patchkit.core.merging.sides import Version, both_moved, depth, moved, shift
 from patchkit.core.merging.sweep import Side, Stretch, span, sweep
 from patchkit.core.merging.weave import weave
+from patchkit.core.remembered import remembered
 
 
 class Clash(NamedTuple):
@@ -42,9 +43,10 @@ class Resolved(NamedTuple):
     spans: list[Span]
 
 
+@remembered(most=2_000_000)
 def resolve(base: str, changed: str, target: str, *, is_whole: bool = False) -> Resolved:
-    """Merge three versions of a Python source; ``is_whole`` when it is no part of one."""
-    sides = logical_lines(base), logical_lines(changed), logical_lines(target)
+    """Merge three versions of a Python source; ``is_whole`` when it is no part of one. Nobody may change the answer."""
+    sides = Version.of(base, changed), Version.of(base, target)
     merge = _Merge(*sides, is_whole=is_whole)
     resolved = merge.run()
     if merge.renames:
@@ -61,13 +63,11 @@ _NEARBY = "the target changed lines nearby"
 
 
 class _Merge:
-    def __init__(
-        self, base: list[LogicalLine], changed: list[LogicalLine], target: list[LogicalLine], *, is_whole: bool
-    ) -> None:
-        self.base = base
+    def __init__(self, ours: Version, theirs: Version, *, is_whole: bool) -> None:
+        self.base = ours.base
         self.is_whole = is_whole
         self.renames: list[Rename] = []
-        self.ours, self.theirs = Version(base, changed), Version(base, target)
+        self.ours, self.theirs = ours, theirs
         self.parts: list[str | Clash] = []
         self.spans: list[Span] = []
         self.rows = 0

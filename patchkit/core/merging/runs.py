@@ -35,11 +35,11 @@ def resolve_runs(base: str, changed: str, target: str) -> Resolved | None:
     first or last line out, or inserts where the target has it.
     """
     old, ours, theirs = logical_lines(base), logical_lines(changed), logical_lines(target)
-    yours = Version(old, theirs)
+    yours = Version.of(base, target)
     moved = _moved(yours)
     if not moved or not all(line.full.endswith("\n") for line in (*old, *ours)):
         return None
-    mine = Version(old, ours)
+    mine = Version.of(base, changed)
     runs = [run for run in moved if any(_is_inside(edit, run) for edit in mine.pairing.edits)]
     if not runs:
         return None

@@ -7,8 +7,9 @@ from functools import cached_property
 
 from patchkit.core.merging.alignment import Edit, partners
 from patchkit.core.merging.insertions import within
-from patchkit.core.merging.lexemes import LineKind, LogicalLine, homes
+from patchkit.core.merging.lexemes import LineKind, LogicalLine, homes, logical_lines
 from patchkit.core.merging.pairing import likeness, pair
+from patchkit.core.remembered import remembered
 
 
 class Version:
@@ -23,6 +24,12 @@ class Version:
         for edit in self.pairing.edits:
             if self.pairing.is_modified(edit):
                 self.to_new[edit.old] = edit.new
+
+    @staticmethod
+    @remembered(most=2_000_000)
+    def of(base: str, text: str) -> Version:
+        """Return how ``text`` came from ``base``; shared, since a patch goes to many targets and to windows of each."""
+        return Version(logical_lines(base), logical_lines(text))
 
     @cached_property
     def _homes(self) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:

@@ -40,3 +40,19 @@ def test_nothing_is_a_result_too() -> None:
     nothing(b"a")
     nothing(b"a")
     assert seen == [b"a"]
+
+
+def test_several_texts_are_told_apart_by_all_of_them_and_count_together() -> None:
+    seen: list[tuple[str, str, bool]] = []
+
+    @remembered(most=8)
+    def joined(one: str, two: str, *, upper: bool = False) -> str:
+        seen.append((one, two, upper))
+        return (one + two).upper() if upper else one + two
+
+    asked = [("a", "b", False), ("ab", "", False), ("a", "b", True), ("a", "b", False)]
+    assert [joined(one, two, upper=upper) for one, two, upper in asked[:4]] == ["ab", "ab", "AB", "ab"]
+    assert seen == asked[:3]
+    # Five characters are more than half of eight.
+    assert [joined("aaa", "bb"), joined("aaa", "bb")] == ["aaabb", "aaabb"]
+    assert seen[3:] == [("aaa", "bb", False)] * 2
