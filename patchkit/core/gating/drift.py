@@ -14,9 +14,10 @@ from typing import Any, Final
 
 import msgspec
 
+from patchkit.core.gating.excerpts import excerpts
 from patchkit.core.gating.focus import only
-from patchkit.core.gating.layout import excerpts
 from patchkit.core.gating.parsing import Definition, Function, definitions, parse, walk
+from patchkit.core.remembered import remembered
 
 
 class DriftKind(enum.Enum):
@@ -66,8 +67,9 @@ def fingerprint(content: bytes, scope: str) -> Fingerprint | None:
     None stands for ``<module>``, a scope that ``content`` does not have, and a text that the running Python cannot
     read. Several definitions of one name (overloads, branches of an ``if``) are taken together, in order.
     """
-    found = _by_name(only(content, frozenset({scope.split(".", maxsplit=1)[0].encode()})), content)
-    return None if found is None or scope not in found else _fingerprint(found[scope])
+    tree = parse(only(content, frozenset({scope.split(".", maxsplit=1)[0].encode()}))) or parse(content)
+    found = {} if tree is None else _by_name(tree)
+    return _fingerprint(found[scope]) if scope in found else None
 
 
 def drift(base: bytes, target: bytes, scope: str) -> Drift | None:
@@ -87,17 +89,25 @@ def drifts(base: bytes, target: bytes, scopes: Iterable[str]) -> dict[str, tuple
     Of the classes and functions around a scope only the signature is compared: their other members are somebody else's.
     What is no Python elsewhere in the texts does not matter.
     """
-    wanted = tuple(dict.fromkeys(scopes))
-    texts = excerpts(base, target, wanted)
-    before, after = (None, None) if texts[0] == texts[1] else map(_by_name, texts, (base, target))
-    if before is None or after is None:
-        return dict.fromkeys(wanted, ())
     answer: dict[str, tuple[Drift, ...]] = {}
-    for scope in wanted:
-        names = [name for name in (scope, *_around(scope)) if name in before]
-        found = (_compare(name, before[name], after.get(name), whole=name == scope) for name in names)
-        answer[scope] = tuple(drift for drift in found if drift is not None)
+    for scope in dict.fromkeys(scopes):
+        texts = excerpts(base, target, (scope,))
+        found = () if texts[0] == texts[1] else _drifts_in(*texts, scope)
+        # What stands around an excerpt may be what makes it Python.
+        answer[scope] = (_drifts_in(base, target, scope) or ()) if found is None else found
     return answer
+
+
+@remembered(most=1_000_000)
+def _drifts_in(base: bytes, target: bytes, scope: str) -> tuple[Drift, ...] | None:
+    """Return the drift of one scope and of the signatures around it; None where one of the texts is no Python."""
+    old, new = parse(base), parse(target)
+    if old is None or new is None:
+        return None
+    before, after = _by_name(old), _by_name(new)
+    names = [name for name in (scope, *_around(scope)) if name in before]
+    found = (_compare(name, before[name], after.get(name), whole=name == scope) for name in names)
+    return tuple(drift for drift in found if drift is not None)
 
 
 def _around(scope: str) -> Iterator[str]:
@@ -106,11 +116,8 @@ def _around(scope: str) -> Iterator[str]:
         yield scope
 
 
-def _by_name(cut: bytes, content: bytes) -> dict[str, list[Definition]] | None:
-    """Return the definitions in ``cut`` by qualified name, or those of all of ``content``; None: it is no Python."""
-    tree = parse(cut) or parse(content)
-    if tree is None:
-        return None
+def _by_name(tree: ast.Module) -> dict[str, list[Definition]]:
+    """Return the definitions in a tree by qualified name."""
     found: dict[str, list[Definition]] = {}
     for name, node in definitions(tree):
         found.setdefault(name, []).append(node)

@@ -1,15 +1,17 @@
 """A Python source in chunks, from one class or function at module level to the next, and what each chunk holds.
 
-The texts that gates compare share nearly all of their chunks, so each is looked at once (``Layouts``). As in
-``patchkit.core.gating.focus``, whose blocks these are, everything is found by indentation, without a parser.
+The texts that gates compare share nearly all of their chunks, and so do the releases that a patch is carried to: what
+is found in a chunk is remembered by its text. As in ``patchkit.core.gating.focus``, whose blocks these are, everything
+is found by indentation, without a parser.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property, partial
+from collections.abc import Iterable
+from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 from patchkit.core.gating.focus import INNER, head_of, is_whole, stub
@@ -69,13 +71,39 @@ class Chunk:
     @cached_property
     def frame(self) -> tuple[bytes, ...]:
         """The lines outside functions, and the first line of each function."""
-        text = INNER.sub(_first_line, self.block) + INNER.sub(_first_line, self.rest)
+        text = b"".join(
+            between if match is None else between + match[0].partition(b"\n")[0] + b"\n"
+            for between, match in self._pieces
+        )
         return tuple(text.split(b"\n"))
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether no string of three quotes and no line goes on behind it."""
+        return is_whole(self.text)
 
     def without(self, known: frozenset[bytes]) -> bytes:
         """Return the text with a stub for each function of ``known``."""
-        cut = partial(_cut, known)
-        return INNER.sub(cut, self.block) + INNER.sub(cut, self.rest)
+        if known.isdisjoint(self.texts):
+            return self.text
+        out: list[bytes] = []
+        for between, match in self._pieces:
+            out.append(between)
+            if match is not None:
+                text = match[0]
+                out.append(stub(match, shown=False) if text in known and is_whole(text) else text)
+        return b"".join(out)
+
+    @cached_property
+    def _pieces(self) -> tuple[tuple[bytes, re.Match[bytes] | None], ...]:
+        """Each function with what stands between it and the one before, and what stands behind the last one."""
+        found: list[tuple[bytes, re.Match[bytes] | None]] = []
+        at = 0
+        for match in self.functions:
+            start = 0 if match.string is self.block else len(self.block)
+            found.append((self.text[at : start + match.start()], match))
+            at = start + match.end()
+        return (*found, (self.text[at:], None))
 
     @cached_property
     def heads(self) -> tuple[tuple[bytes, bytes], ...]:
@@ -119,6 +147,8 @@ class Layout:
     def __init__(self, chunks: tuple[Chunk, ...]) -> None:
         self.chunks = chunks
         self.texts = frozenset(chunk.text for chunk in chunks)
+        self.is_whole = all(chunk.is_whole for chunk in chunks)
+        """Whether no string and no line goes on from one chunk into the next."""
         self._names = frozenset(chunk.name for chunk in chunks)
 
     def binds(self, name: bytes) -> bool:
@@ -130,25 +160,16 @@ class Layout:
         return [chunk for chunk in self.chunks if chunk.text not in other.texts]
 
 
-class Layouts:
-    """Layouts of texts that have much in common."""
+@remembered(most=1_000_000)
+def layout(content: bytes) -> Layout:
+    """Return the layout of ``content``."""
+    text = content if content.endswith(b"\n") else content + b"\n"
+    cuts = [0, *(match.end() for match in _NEXT.finditer(text)), len(text)]
+    return Layout(tuple(_chunk(text[begin:end]) for begin, end in pairwise(cuts)))
 
-    def __init__(self) -> None:
-        self._known: dict[bytes, Chunk] = {}
 
-    def of(self, content: bytes) -> Layout:
-        """Return the layout of ``content``."""
-        return Layout(tuple(self._chunks(content if content.endswith(b"\n") else content + b"\n")))
-
-    def _chunks(self, text: bytes) -> Iterator[Chunk]:
-        at = 0
-        for end in (*(match.end() for match in _NEXT.finditer(text)), len(text)):
-            part = text[at:end]
-            chunk = self._known.get(part)
-            if chunk is None:
-                chunk = self._known[part] = Chunk(part)
-            yield chunk
-            at = end
+# What a chunk knows of itself takes a few times the memory of its text.
+_chunk: Final = remembered(most=1_000_000)(Chunk)
 
 
 @remembered(most=2_000_000)
@@ -178,77 +199,6 @@ def more_lines(content: bytes, other: bytes) -> frozenset[bytes]:
         Counter(map(bytes.strip, b"\n".join(parts).split(b"\n"))) for parts in (here - there, there - here)
     )
     return frozenset(line for line, count in lines.items() if count > others[line])
-
-
-def excerpts(one: bytes, two: bytes, scopes: Iterable[str]) -> tuple[bytes, bytes]:
-    """Return what each text has of ``scopes`` (qualified names) and the classes and functions around them.
-
-    Lines keep their text and order, not their number. Functions of a class that are none of ``scopes``, and those that
-    both texts have word for word, are stubs. All of a text where a string or a continued line goes on from one chunk
-    into the next.
-    """
-    layouts = Layouts()
-    sides = layouts.of(one), layouts.of(two)
-    wanted = [*scopes]
-    tops = {scope.split(".", maxsplit=1)[0].encode() for scope in wanted}
-    plain = [
-        {chunk.name: _plain(chunk.block) for chunk in side.chunks if chunk.is_class and chunk.name in tops}
-        for side in sides
-    ]
-    both = {name: texts & plain[1].get(name, frozenset()) for name, texts in plain[0].items()}
-    return _excerpt(one, sides[0], wanted, both), _excerpt(two, sides[1], wanted, both)
-
-
-def _plain(block: bytes) -> frozenset[bytes]:
-    """Return the functions in a class that have no decorators."""
-    return frozenset(match[0] for match in INNER.finditer(block) if not _is_decorated(block, match.start()))
-
-
-def _is_decorated(block: bytes, at: int) -> bool:
-    above = block[:at].rstrip()
-    return above[above.rfind(b"\n") + 1 :].lstrip()[:1] in (b"@", b")", b"]", b"}")
-
-
-def _excerpt(content: bytes, layout: Layout, scopes: Iterable[str], both: Mapping[bytes, frozenset[bytes]]) -> bytes:
-    paths = [scope.encode().split(b".") for scope in scopes]
-    tops = frozenset(path[0] for path in paths)
-    members = frozenset(name for path in paths for name in path[1:])
-    names = b"|".join(map(re.escape, sorted(tops)))
-    nested = re.compile(rb"\n[ \t]+(?:async[ \t]+)?(?:def|class)[ \t]+(?:" + names + rb")\b")
-    out: list[bytes] = []
-    above = b""
-    for chunk in layout.chunks:
-        if not is_whole(chunk.text):
-            return content
-        if chunk.name in tops:
-            out.append(_decorators(above))
-            others = frozenset(match[0] for match in INNER.finditer(chunk.block) if match["name"] not in members)
-            known = others | both.get(chunk.name, frozenset())
-            out.append(INNER.sub(partial(_cut, known), chunk.block) if chunk.is_class else chunk.block)
-        above = chunk.rest
-        if above and nested.search(b"\n" + above):
-            out.append(above)
-            above = b""
-    return b"".join(out)
-
-
-def _first_line(match: re.Match[bytes]) -> bytes:
-    return match[0][: match[0].index(b"\n") + 1]
-
-
-def _cut(known: frozenset[bytes], match: re.Match[bytes]) -> bytes:
-    return stub(match, shown=False) if match[0] in known and is_whole(match[0]) else match[0]
-
-
-def _decorators(above: bytes) -> bytes:
-    """Return the decorators at the end of what stands above a definition."""
-    lines = above.splitlines(keepends=True)
-    first = at = len(lines)
-    while at and (not lines[at - 1].strip() or lines[at - 1][:1] in b" \t)]}#@"):
-        at -= 1
-        if lines[at].startswith(b"@"):
-            first = at
-    return b"".join(lines[first:])
 
 
 def functions_of(chunks: Iterable[Chunk]) -> frozenset[bytes]:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from patchkit.core.gating.focus import head_of
-from patchkit.core.gating.layout import Chunk, Layouts, Sides
+from patchkit.core.gating.layout import Chunk, Sides, layout
+from patchkit.core.remembered import remembered
 
 _DEF: Final = re.compile(rb"^[ \t]*(?:async[ \t]+)?def[ \t]+([\w\x80-\xff]+)", re.MULTILINE)
 _FIELD: Final = re.compile(rb"[ \t]+(\w+)[ \t]*:")
@@ -19,8 +20,7 @@ _Names = tuple[bytes, ...]
 
 def heads_moved(base: bytes, changed: bytes, target: bytes) -> frozenset[bytes]:
     """Return what one of ``changed`` and ``target`` gave another head, and the other calls where the base did not."""
-    layouts = Layouts()
-    old, ours, theirs = (layouts.of(text) for text in (base, changed, target))
+    old, ours, theirs = map(layout, (base, changed, target))
     sides = Sides(ours, old), Sides(theirs, old)
     return frozenset(name for one, two in (sides, sides[::-1]) for name in _moved(one) if _calls(two, name))
 
@@ -41,8 +41,12 @@ def _moved(side: Sides) -> frozenset[bytes]:
 
 def _heads(texts: Iterable[bytes]) -> Iterator[tuple[bytes, _Names]]:
     for text in texts:
-        for match in _DEF.finditer(text):
-            yield match[1], parameters(head_of(text[match.start() :]))
+        yield from _heads_in(text)
+
+
+@remembered(most=1_000_000)
+def _heads_in(text: bytes) -> tuple[tuple[bytes, _Names], ...]:
+    return tuple((match[1], parameters(head_of(text[match.start() :]))) for match in _DEF.finditer(text))
 
 
 def _constructors(chunks: Iterable[Chunk]) -> Iterator[tuple[bytes, _Names]]:

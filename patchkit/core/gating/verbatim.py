@@ -16,7 +16,7 @@ from typing import Final
 
 from patchkit.core.gating.duplicates import doubled
 from patchkit.core.gating.flow import unassigned
-from patchkit.core.gating.layout import Chunk, Layouts, Sides, functions_of
+from patchkit.core.gating.layout import Chunk, Sides, functions_of, layout
 from patchkit.core.gating.loose import GIVEN, bindable_words
 from patchkit.core.gating.parsing import Version, parse, table, walk
 
@@ -37,8 +37,7 @@ class Verbatim:
     """The result of carrying a patch, compared with the target and with the changed text."""
 
     def __init__(self, changed: bytes, target: bytes, result: bytes, python: Version | None) -> None:
-        layouts = Layouts()
-        self._result, self._target, self._changed = (layouts.of(text) for text in (result, target, changed))
+        self._result, self._target, self._changed = map(layout, (result, target, changed))
         self._text = result
         self._known_texts = changed, target
         self._python = python

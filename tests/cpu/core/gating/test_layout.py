@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchkit.core.gating.drift import drifts
-from patchkit.core.gating.layout import Layouts, Sides, excerpts, more_lines, new_lines
+from patchkit.core.gating.excerpts import excerpts
+from patchkit.core.gating.layout import Sides, layout, more_lines, new_lines
 from patchkit.core.gating.parsing import definitions, parse
 
 from ..programs import changed_programs, programs
@@ -58,7 +59,7 @@ def excerpt(text: bytes, scopes: list[str]) -> bytes:
 
 
 def test_chunks_go_from_one_definition_to_the_next() -> None:
-    chunks = Layouts().of(TEXT).chunks
+    chunks = layout(TEXT).chunks
 
     assert [(chunk.name, chunk.is_class) for chunk in chunks] == [(b"", False), (b"Buffer", True), (b"build", False)]
     assert chunks[0].block == b""
@@ -68,7 +69,7 @@ def test_chunks_go_from_one_definition_to_the_next() -> None:
 
 
 def test_the_frame_is_what_stands_outside_functions_and_their_first_lines() -> None:
-    chunk = Layouts().of(TEXT).chunks[1]
+    chunk = layout(TEXT).chunks[1]
 
     assert [line for line in chunk.frame if line.strip()] == [
         b"class Buffer(Base):",
@@ -80,16 +81,16 @@ def test_the_frame_is_what_stands_outside_functions_and_their_first_lines() -> N
 
 
 def test_names_that_are_bound_at_module_level() -> None:
-    layout = Layouts().of(TEXT)
+    found = layout(TEXT)
 
     bound = {b"os", b"system", b"first", b"other", b"LIMIT", b"low", b"high", b"extra", b"HAVE", b"Extra", b"stand_in"}
-    assert layout.chunks[0].bound - {b""} == bound
-    assert layout.binds(b"build")
-    assert not any(map(layout.binds, [b"keyword", b"field", b"inside", b"name", b"local", b"second", b"sys"]))
+    assert found.chunks[0].bound - {b""} == bound
+    assert found.binds(b"build")
+    assert not any(map(found.binds, [b"keyword", b"field", b"inside", b"name", b"local", b"second", b"sys"]))
 
 
 def test_heads_of_functions_and_classes_without_white_space() -> None:
-    assert Layouts().of(TEXT).chunks[1].heads == (
+    assert layout(TEXT).chunks[1].heads == (
         (b"numel", b"defnumel(self):"),
         (b"copy", b"defcopy(self,deep=True):"),
         (b"Buffer", b"class Buffer(Base):"),
@@ -97,8 +98,7 @@ def test_heads_of_functions_and_classes_without_white_space() -> None:
 
 
 def test_sides_know_what_has_another_head() -> None:
-    layouts = Layouts()
-    sides = Sides(layouts.of(TEXT), layouts.of(TEXT.replace(b"deep=True", b"deep").replace(b"local = 1", b"local = 2")))
+    sides = Sides(layout(TEXT), layout(TEXT.replace(b"deep=True", b"deep").replace(b"local = 1", b"local = 2")))
 
     assert sides.new_heads == {b"copy"}
     assert [name for name in (b"copy", b"build", b"Buffer", b"numel") if not sides.same_heads(name)] == [b"copy"]
@@ -108,7 +108,7 @@ def test_sides_know_what_has_another_head() -> None:
 def test_an_excerpt_has_a_scope_and_what_is_around_it() -> None:
     head, copy, _ = TEXT[TEXT.index(b"@dataclass") : TEXT.index(b"def build")].partition(b"    def copy")
 
-    assert excerpt(TEXT, ["Buffer.numel"]) == head + copy + b"(*_a,**_k):pass" + b"\n" * 7
+    assert excerpt(TEXT, ["Buffer.numel"]) == head + copy + b"(*_a,**_k):pass\n"
     assert excerpt(TEXT, ["build"]) == TEXT[TEXT.index(b"def build") :]
     assert excerpt(TEXT, ["stand_in"]) == TEXT[: TEXT.index(b"class Buffer")]
     assert excerpt(TEXT, ["unknown"]) == b""
@@ -158,7 +158,7 @@ _many = b"".join(b"line %d\n" % number for number in range(60))
 
 @given(st.one_of(texts(), programs()))
 def test_chunks_make_up_the_text(text: bytes) -> None:
-    chunks = Layouts().of(text).chunks
+    chunks = layout(text).chunks
 
     assert b"".join(chunk.text for chunk in chunks) == (text if text.endswith(b"\n") else text + b"\n")
     assert all(chunk.block + chunk.rest == chunk.text for chunk in chunks)
