@@ -97,9 +97,9 @@ def doubled(  # noqa: PLR0912 - one branch a kind of node
 
 def _count(kind: str, scope: str, items: Iterable[tuple[str, int]], found: dict[Place, Twice]) -> None:
     items = list(items)
-    counts = Counter(name for name, _ in items)
-    if len(counts) == len(items):
+    if len({name for name, _ in items}) == len(items):
         return
+    counts = Counter(name for name, _ in items)
     for name, line in items:
         place = Place(kind, scope, name)
         if counts[name] > 1 and (place not in found or found[place].count <= counts[name]):

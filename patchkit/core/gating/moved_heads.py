@@ -83,7 +83,10 @@ def _calls(side: Sides, name: bytes) -> bool:
     lines = {line for chunk in side.here for line in chunk.frame} - {
         line for chunk in side.there for line in chunk.frame
     }
+    texts = [text for text in (*(functions - others), *lines) if name in text]
+    if not texts:
+        return False
     call = re.compile(
         rb"(?<!def )(?<!class )\b" + re.escape(name) + rb"\(|partial\([\w.]*\b" + re.escape(name) + rb"\b"
     )
-    return any(map(call.search, (*(functions - others), *lines)))
+    return any(map(call.search, texts))

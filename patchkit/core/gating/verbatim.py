@@ -15,14 +15,20 @@ from functools import cached_property
 from typing import Final
 
 from patchkit.core.gating.duplicates import doubled
-from patchkit.core.gating.flow import unassigned
-from patchkit.core.gating.layout import Chunk, Sides, functions_of, layout
+from patchkit.core.gating.flow import Unassigned, unassigned
+from patchkit.core.gating.layout import Chunk, Layout, Sides, functions_of, layout
 from patchkit.core.gating.loose import GIVEN, bindable_words
-from patchkit.core.gating.parsing import Version, parse, table, walk
+from patchkit.core.gating.parsing import Version, parse, parses, table, walk
+from patchkit.core.remembered import remembered
 
 _CALL: Final = re.compile(rb"(?<![\w.])(?:(?:self|cls)\.)?([^\W\d]\w*)\(")
 _HEAD: Final = re.compile(rb"[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+[\w\x80-\xff]+")
 _DEFINED: Final = re.compile(rb"(?:def|class) ([\w\x80-\xff]+)[(:]")
+_OPENS: Final = re.compile(rb"\s*\(")
+_NEAR: Final = 200
+_OF_ITS_OWN: Final = re.compile(rb"\b(?:self|cls)\s*\.$")
+_HEADS: Final = re.compile(rb"\b(?:def|class)$")
+_IN_A_NAME: Final = re.compile(rb"[\w\x80-\xff]$")
 _OPTION: Final = re.compile(rb"[\"'](-[^\"'\n]*)[\"']")
 
 # Lines outside functions about whose coming or going pyflakes may know more than the compiler's table: an order that
@@ -59,23 +65,21 @@ class Verbatim:
         """No name is unbound that was not so before."""
         if self._tables is None or self.frame_moved:
             return False
-        read: set[str] = set()
-        for each in self._tables:
-            bound, mentioned = _module_names(each)
-            read |= mentioned - bound
-        unknown = (name.encode() for name in read - GIVEN)
+        unknown = (name.encode() for name in frozenset[str]().union(*map(_loose, self._tables)) - GIVEN)
         return all(self._result.binds(name) for name in unknown) and self._nothing_lost
 
     @cached_property
     def flow(self) -> bool:
         """No local is read that has no value."""
-        trees = self._trees
-        return trees is not None and not any(unassigned(tree) for tree in trees)
+        if self._unvouched is None:
+            return False
+        doubtful = [read for text in self._unvouched for read in _reads(text)]
+        return all(any(_is_known(read, side) for side in (self._changed, self._target)) for read in doubtful)
 
     @cached_property
     def doubled(self) -> bool:
         """Nothing stands twice in one body, list or call."""
-        if self._trees is None or any(doubled(tree) for tree in self._trees):
+        if self._unvouched is None or any(map(_is_doubled, self._unvouched)):
             return False
         if self._same_frame:
             return True
@@ -152,17 +156,17 @@ class Verbatim:
         return all(word not in self._text or self._result.binds(word) for word in words)
 
     @cached_property
-    def _tables(self) -> list[symtable.SymbolTable] | None:
-        found = [table(self._alone(chunk, self._of_target)) for chunk in self._new]
-        return None if None in found else [each for each in found if each is not None]
+    def _tables(self) -> list[bytes] | None:
+        found = [self._alone(chunk, self._of_target) for chunk in self._new]
+        return found if all(map(parses, found)) else None
 
     @cached_property
-    def _trees(self) -> list[ast.Module] | None:
-        """Trees of what nobody vouches for."""
+    def _unvouched(self) -> list[bytes] | None:
+        """What nobody vouches for; None when it cannot be read."""
         frames = {chunk.frame for chunk in self._old}
         wanted = [chunk for chunk in self._new if chunk in self._fresh or chunk.frame not in frames]
-        found = [parse(self._alone(chunk, self._of_target | self._of_changed)) for chunk in wanted]
-        return None if None in found else [each for each in found if each is not None]
+        found = [self._alone(chunk, self._of_target | self._of_changed) for chunk in wanted]
+        return None if None in map(parse, found) else found
 
     def _alone(self, chunk: Chunk, known: frozenset[bytes]) -> bytes:
         """Return a chunk that can be read by itself, with stubs for ``known`` functions."""
@@ -183,21 +187,15 @@ class Verbatim:
         """Calls in functions that both sides changed stand there as on one of the sides, and so do their callees."""
         sides = self._beside_changed, self._since_target
         for chunk in self._fresh:
-            text = self._alone(chunk, self._of_target | self._of_changed)
-            tree = parse(text)
-            if tree is None:
+            called = _called(self._alone(chunk, self._of_target | self._of_changed))
+            if called is None:
                 return False
-            lines = text.split(b"\n")
-            for node in walk(tree):
-                match node:
-                    case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name)):
-                        if name.encode() not in self._defined:
-                            continue
-                        call = b"\n".join(lines[node.lineno - 1 : node.end_lineno])
-                        same = (side.same_heads(name.encode()) for side in sides)
-                        both = zip(same, self._known_texts, strict=True)
-                        if not any(fits and call in text for fits, text in both):
-                            return False
+            for name, call in called:
+                if name in self._defined:
+                    same = (side.same_heads(name) for side in sides)
+                    both = zip(same, self._known_texts, strict=True)
+                    if not any(fits and call in text for fits, text in both):
+                        return False
         return True
 
     @cached_property
@@ -208,14 +206,16 @@ class Verbatim:
     @cached_property
     def _callers_fit(self) -> bool:
         """Who calls a function whose head is new calls it as in the changed text."""
-        new = self._since_target.new_heads
+        new = [name for name in self._since_target.new_heads if is_called(self._text, name)]
         if not new:
             return True
         if not all(map(self._beside_changed.same_heads, new)):
             return False
         here, there = self._beside_changed.functions
         lines = {line for chunk in self._beside_changed.here for line in chunk.frame}
-        text = b"\n".join([*(here - there), *lines])
+        # Calls in functions that nobody has word for word are looked at one by one, by the rule above.
+        merged = functions_of(self._fresh) - self._of_target - self._of_changed
+        text = b"\n".join([*(here - there - merged), *lines])
         return not any(_calls(text, name + b"(") for name in new)
 
 
@@ -232,6 +232,74 @@ def _calls(text: bytes, word: bytes) -> bool:
             return True
         at = text.find(word, at + 1)
     return False
+
+
+def is_called(text: bytes, name: bytes) -> bool:
+    """Tell whether ``text`` may call ``name`` by itself or through ``self`` or ``cls``, as ``calls`` looks at it."""
+    at = text.find(name)
+    while at >= 0:
+        if _OPENS.match(text, at + len(name)) and _is_by_name(text[max(0, at - _NEAR) : at]):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _is_by_name(before: bytes) -> bool:
+    """Tell whether a name behind ``before`` is one of its own that stands in no head, or is read from ``self``."""
+    head = before.rstrip()
+    if head.endswith(b"."):
+        return _OF_ITS_OWN.search(head) is not None
+    return (_IN_A_NAME if len(head) == len(before) else _HEADS).search(head) is None
+
+
+@remembered(most=1_000_000)
+def _reads(text: bytes) -> tuple[Unassigned, ...]:
+    tree = parse(text)
+    return () if tree is None else unassigned(tree)
+
+
+@remembered(most=1_000_000)
+def _is_doubled(text: bytes) -> bool:
+    tree = parse(text)
+    return tree is not None and bool(doubled(tree))
+
+
+@remembered(most=1_000_000)
+def _called(text: bytes) -> frozenset[tuple[bytes, bytes]] | None:
+    """Return what a chunk calls by name, or through ``self`` or ``cls``, each with the lines of the call."""
+    tree = parse(text)
+    if tree is None:
+        return None
+    lines = text.split(b"\n")
+    found: set[tuple[bytes, bytes]] = set()
+    for node in walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name)):
+                found.add((name.encode(), b"\n".join(lines[node.lineno - 1 : node.end_lineno])))
+    return frozenset(found)
+
+
+def _is_known(read: Unassigned, side: Layout) -> bool:
+    """Tell whether a side has a doubtful read as well, no less doubtful."""
+    top, *inner = (name.encode() for name in read.scope.split("."))
+    found = [chunk for chunk in side.chunks if chunk.name == top]
+    if len(found) != 1:
+        return False
+    chunk = found[0]
+    others = frozenset(match[0] for match in chunk.functions if match["name"] not in inner) if chunk.is_class else None
+    known = {(each.scope, each.name): each for each in _reads(chunk.without(others) if others else chunk.text)}
+    same = known.get((read.scope, read.name))
+    return same is not None and (same.certain or not read.certain)
+
+
+@remembered(most=1_000_000)
+def _loose(text: bytes) -> frozenset[str]:
+    """Return what a chunk reads and does not bind at module level."""
+    module = table(text)
+    if module is None:
+        return frozenset()
+    bound, read = _module_names(module)
+    return frozenset(read - bound)
 
 
 def _module_names(module: symtable.SymbolTable) -> tuple[set[str], set[str]]:

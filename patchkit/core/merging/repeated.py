@@ -16,6 +16,7 @@ from typing import Final
 from patchkit.core.merging.lexemes import LineKind, LogicalLine, logical_lines
 from patchkit.core.merging.sides import says_something
 from patchkit.core.merging.words import SEPARATOR
+from patchkit.core.remembered import remembered
 
 _Place = tuple[tuple[str, ...], str]
 """The headers of the blocks around a statement, the outermost first, and its key."""
@@ -91,9 +92,16 @@ def _is_whole(chunk: str) -> bool:
 
 def _places(chunks: Iterable[str]) -> Counter[_Place]:
     """Count the statements of chunks that say something, by place; decorators stand above many functions."""
+    found: Counter[_Place] = Counter()
+    for chunk in chunks:
+        found.update(_places_in(chunk))
+    return found
+
+
+@remembered(most=1_000_000)
+def _places_in(chunk: str) -> Counter[_Place]:
     return Counter(
         (home, line.key)
-        for chunk in chunks
         for home, line in _with_homes(logical_lines(chunk))
         if line.kind is LineKind.CODE and says_something(line.key) and not line.key.startswith("@")
     )
