@@ -22,7 +22,7 @@ from patchkit.core.gating.loose import bindable_words, loose_names, module_names
 from patchkit.core.gating.moved_heads import heads_moved
 from patchkit.core.gating.names import Finding, findings
 from patchkit.core.gating.parsing import Version, parse, parses, syntax_error
-from patchkit.core.gating.passing import Calls, excerpt, misled
+from patchkit.core.gating.passing import calls, misled
 from patchkit.core.gating.references import has_word, removed_attributes, stale_attributes
 from patchkit.core.gating.repeats import repeats
 from patchkit.core.gating.verbatim import Verbatim
@@ -65,6 +65,9 @@ def _unchecked(message: str) -> Alarm:
 
 class _UnreadableError(Exception):
     """A text that a rule has to be compared with is no Python."""
+
+    def __init__(self) -> None:
+        super().__init__("one of the texts to compare with cannot be read by this Python")
 
 
 class _Text:
@@ -295,9 +298,10 @@ class _Gates:
         names = heads_moved(self._base, self._changed, self._target)
         if not names:
             return
-        texts = self._changed, self._target, self._result
-        sides = [Calls(parse(excerpt(text, names)) or _tree(text), names) for text in texts]
-        for call, problem, is_patchs in misled(*sides):
+        changed, target, result = (calls(text, names) for text in (self._changed, self._target, self._result))
+        if changed is None or target is None or result is None:
+            raise _UnreadableError
+        for call, problem, is_patchs in misled(changed, target, result):
             rule = Rule.STALE_REFERENCE if is_patchs else Rule.REMOVED_STILL_USED
             yield Alarm(rule, call.line, call.callee, f"the call of {call.callee.lstrip('.')} {problem}")
 
@@ -317,5 +321,5 @@ def _worse(read: Unassigned, known: Unassigned | None) -> bool:
 def _tree(content: bytes) -> ast.Module:
     tree = parse(content)
     if tree is None:
-        raise _UnreadableError("one of the texts to compare with cannot be read by this Python")
+        raise _UnreadableError
     return tree

@@ -12,8 +12,9 @@ from typing import Final
 
 import msgspec
 
-from patchkit.core.gating.focus import holding, only
-from patchkit.core.gating.parsing import Definition, Function, children
+from patchkit.core.gating.layout import layout
+from patchkit.core.gating.parsing import Definition, Function, children, parse
+from patchkit.core.remembered import remembered
 from patchkit.core.scopes import MODULE
 
 _FIELDS: Final = ("dataclass", "NamedTuple", "Struct", "BaseModel")
@@ -118,10 +119,19 @@ class Calls:
                 yield f".{name}"
 
 
+@remembered(most=1_000_000)
+def calls(content: bytes, names: frozenset[bytes]) -> Calls | None:
+    """Return the calls in ``content`` of what is called one of ``names``; None when it is no Python."""
+    tree = parse(excerpt(content, names)) or parse(content)
+    return None if tree is None else Calls(tree, names)
+
+
 def excerpt(content: bytes, names: frozenset[bytes]) -> bytes:
-    """Return ``content`` with stubs for definitions at module level that neither call nor are one of ``names``."""
-    wanted = [b"partial(", *(word for name in names for word in (name + b"(", b"class " + name))]
-    return only(content, holding(content, wanted))
+    """Return ``content`` with stubs for functions that have none of ``names`` in them, constructors aside."""
+    chunks = layout(content).chunks
+    functions = (match for chunk in chunks for match in chunk.functions if match["name"] != b"__init__")
+    others = frozenset(match[0] for match in functions if not any(name in match[0] for name in names))
+    return b"".join(chunk.without(others) for chunk in chunks)
 
 
 def misled(changed: Calls, target: Calls, result: Calls) -> Iterator[tuple[Passed, str, bool]]:

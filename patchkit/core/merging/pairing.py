@@ -61,7 +61,7 @@ def _alike(old: Sequence[LogicalLine], new: Sequence[LogicalLine], moved: set[st
         return []
     # best[i][j]: the greatest sum for old[i:], new[j:].
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
-    scores = [[0.0 if one.key in moved or two.key in moved else likeness(one, two) for two in new] for one in old]
+    scores = _scores(old, new, moved)
     for row, column in _same_beginnings(old, new):
         if old[row].key not in moved and new[column].key not in moved:
             scores[row][column] = max(scores[row][column], ALIKE)
@@ -83,6 +83,34 @@ def _alike(old: Sequence[LogicalLine], new: Sequence[LogicalLine], moved: set[st
         else:
             column += 1
     return pairs
+
+
+def _scores(old: Sequence[LogicalLine], new: Sequence[LogicalLine], moved: set[str]) -> list[list[float]]:
+    """Return the likeness of each old line to each new one."""
+    # Most pairs have nothing to do with each other, and need not be looked at.
+    sorts: dict[_Sort, list[int]] = {}
+    for column, line in enumerate(new):
+        if line.key not in moved:
+            sorts.setdefault(_sort(line), []).append(column)
+    scores = [[0.0] * len(new) for _ in old]
+    for row, line in zip(scores, old, strict=True):
+        if line.key in moved:
+            continue
+        size = len(line.words)
+        for column in sorts.get(_sort(line), ()):
+            other = len(new[column].words)
+            if line.definition is not None or min(size, other) >= ALIKE * max(size, other):
+                row[column] = likeness(line, new[column])
+    return scores
+
+
+_Sort = tuple[LineKind, str, str]
+
+
+def _sort(line: LogicalLine) -> _Sort:
+    """Return what two lines have to have in common to be alike at all."""
+    head = line.definition
+    return line.kind, head[0] if head else "", "" if head or line.kind is not LineKind.CODE else _keyword(line)
 
 
 def _same_beginnings(old: Sequence[LogicalLine], new: Sequence[LogicalLine]) -> list[tuple[int, int]]:
