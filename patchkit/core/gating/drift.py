@@ -87,14 +87,18 @@ def drifts(base: bytes, target: bytes, scopes: Iterable[str]) -> dict[str, tuple
     """Return, for each of ``scopes``, its own drift and that of the signatures around it, innermost first.
 
     Of the classes and functions around a scope only the signature is compared: their other members are somebody else's.
-    What is no Python elsewhere in the texts does not matter.
+    What is no Python elsewhere in the texts does not matter; where one of ``scopes`` is none, nothing is said of any.
     """
-    answer: dict[str, tuple[Drift, ...]] = {}
-    for scope in dict.fromkeys(scopes):
-        texts = excerpts(base, target, (scope,))
-        found = () if texts[0] == texts[1] else _drifts_in(*texts, scope)
-        # What stands around an excerpt may be what makes it Python.
-        answer[scope] = (_drifts_in(base, target, scope) or ()) if found is None else found
+    answer: dict[str, tuple[Drift, ...]] = dict.fromkeys(scopes, ())
+    for scope in answer:
+        one, two = excerpts(base, target, (scope,))
+        if one != two:
+            found = _drifts_in(one, two, scope)
+            if found is None:  # what stands around an excerpt may be what makes it Python
+                found = _drifts_in(base, target, scope)
+            if found is None:
+                return dict.fromkeys(answer, ())
+            answer[scope] = found
     return answer
 
 
