@@ -7,28 +7,19 @@ name are sure to find nothing, which takes no syntax tree of the whole file; Fal
 
 from __future__ import annotations
 
-import ast
 import re
-import symtable
 from collections import Counter
 from functools import cached_property
 from typing import Final
 
-from patchkit.core.gating.duplicates import doubled
-from patchkit.core.gating.flow import Unassigned, unassigned
-from patchkit.core.gating.layout import Chunk, Layout, Sides, functions_of, layout
+from patchkit.core.gating.chunk_facts import calls_by_name, is_called, is_doubled, is_known, reads, unbound
+from patchkit.core.gating.layout import Chunk, Sides, functions_of, layout
 from patchkit.core.gating.loose import GIVEN, bindable_words
-from patchkit.core.gating.parsing import Version, parse, parses, table, walk
-from patchkit.core.remembered import remembered
+from patchkit.core.gating.parsing import Version, parse, parses
 
 _CALL: Final = re.compile(rb"(?<![\w.])(?:(?:self|cls)\.)?([^\W\d]\w*)\(")
 _HEAD: Final = re.compile(rb"[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+[\w\x80-\xff]+")
 _DEFINED: Final = re.compile(rb"(?:def|class) ([\w\x80-\xff]+)[(:]")
-_OPENS: Final = re.compile(rb"\s*\(")
-_NEAR: Final = 200
-_OF_ITS_OWN: Final = re.compile(rb"\b(?:self|cls)\s*\.$")
-_HEADS: Final = re.compile(rb"\b(?:def|class)$")
-_IN_A_NAME: Final = re.compile(rb"[\w\x80-\xff]$")
 _OPTION: Final = re.compile(rb"[\"'](-[^\"'\n]*)[\"']")
 
 # Lines outside functions about whose coming or going pyflakes may know more than the compiler's table: an order that
@@ -65,7 +56,7 @@ class Verbatim:
         """No name is unbound that was not so before."""
         if self._tables is None or self.frame_moved:
             return False
-        unknown = (name.encode() for name in frozenset[str]().union(*map(_loose, self._tables)) - GIVEN)
+        unknown = (name.encode() for name in frozenset[str]().union(*map(unbound, self._tables)) - GIVEN)
         return all(self._result.binds(name) for name in unknown) and self._nothing_lost
 
     @cached_property
@@ -73,13 +64,13 @@ class Verbatim:
         """No local is read that has no value."""
         if self._unvouched is None:
             return False
-        doubtful = [read for text in self._unvouched for read in _reads(text)]
-        return all(any(_is_known(read, side) for side in (self._changed, self._target)) for read in doubtful)
+        doubtful = [read for text in self._unvouched for read in reads(text)]
+        return all(any(is_known(read, side) for side in (self._changed, self._target)) for read in doubtful)
 
     @cached_property
     def doubled(self) -> bool:
         """Nothing stands twice in one body, list or call."""
-        if self._unvouched is None or any(map(_is_doubled, self._unvouched)):
+        if self._unvouched is None or any(map(is_doubled, self._unvouched)):
             return False
         if self._same_frame:
             return True
@@ -187,7 +178,7 @@ class Verbatim:
         """Calls in functions that both sides changed stand there as on one of the sides, and so do their callees."""
         sides = self._beside_changed, self._since_target
         for chunk in self._fresh:
-            called = _called(self._alone(chunk, self._of_target | self._of_changed))
+            called = calls_by_name(self._alone(chunk, self._of_target | self._of_changed))
             if called is None:
                 return False
             for name, call in called:
@@ -232,91 +223,3 @@ def _calls(text: bytes, word: bytes) -> bool:
             return True
         at = text.find(word, at + 1)
     return False
-
-
-def is_called(text: bytes, name: bytes) -> bool:
-    """Tell whether ``text`` may call ``name`` by itself or through ``self`` or ``cls``, as ``calls`` looks at it."""
-    at = text.find(name)
-    while at >= 0:
-        if _OPENS.match(text, at + len(name)) and _is_by_name(text[max(0, at - _NEAR) : at]):
-            return True
-        at = text.find(name, at + 1)
-    return False
-
-
-def _is_by_name(before: bytes) -> bool:
-    """Tell whether a name behind ``before`` is one of its own that stands in no head, or is read from ``self``."""
-    head = before.rstrip()
-    if head.endswith(b"."):
-        return _OF_ITS_OWN.search(head) is not None
-    return (_IN_A_NAME if len(head) == len(before) else _HEADS).search(head) is None
-
-
-@remembered(most=1_000_000)
-def _reads(text: bytes) -> tuple[Unassigned, ...]:
-    tree = parse(text)
-    return () if tree is None else unassigned(tree)
-
-
-@remembered(most=1_000_000)
-def _is_doubled(text: bytes) -> bool:
-    tree = parse(text)
-    return tree is not None and bool(doubled(tree))
-
-
-@remembered(most=1_000_000)
-def _called(text: bytes) -> frozenset[tuple[bytes, bytes]] | None:
-    """Return what a chunk calls by name, or through ``self`` or ``cls``, each with the lines of the call."""
-    tree = parse(text)
-    if tree is None:
-        return None
-    lines = text.split(b"\n")
-    found: set[tuple[bytes, bytes]] = set()
-    for node in walk(tree):
-        match node:
-            case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name)):
-                found.add((name.encode(), b"\n".join(lines[node.lineno - 1 : node.end_lineno])))
-    return frozenset(found)
-
-
-def _is_known(read: Unassigned, side: Layout) -> bool:
-    """Tell whether a side has a doubtful read as well, no less doubtful."""
-    top, *inner = (name.encode() for name in read.scope.split("."))
-    found = [chunk for chunk in side.chunks if chunk.name == top]
-    if len(found) != 1:
-        return False
-    chunk = found[0]
-    others = frozenset(match[0] for match in chunk.functions if match["name"] not in inner) if chunk.is_class else None
-    known = {(each.scope, each.name): each for each in _reads(chunk.without(others) if others else chunk.text)}
-    same = known.get((read.scope, read.name))
-    return same is not None and (same.certain or not read.certain)
-
-
-@remembered(most=1_000_000)
-def _loose(text: bytes) -> frozenset[str]:
-    """Return what a chunk reads and does not bind at module level."""
-    module = table(text)
-    if module is None:
-        return frozenset()
-    bound, read = _module_names(module)
-    return frozenset(read - bound)
-
-
-def _module_names(module: symtable.SymbolTable) -> tuple[set[str], set[str]]:
-    """Return what a chunk binds at module level, and what it reads there and from its functions."""
-    bound: set[str] = set()
-    read: set[str] = set()
-    for symbol in module.get_symbols():
-        if symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace():
-            bound.add(symbol.get_name())
-        if symbol.is_referenced():
-            read.add(symbol.get_name())
-    pending = module.get_children()
-    while pending:
-        found = pending.pop()
-        pending += found.get_children()
-        if isinstance(found, symtable.Function):
-            read.update(found.get_globals())
-        else:
-            read.update(symbol.get_name() for symbol in found.get_symbols() if symbol.is_global())
-    return bound, read
