@@ -170,7 +170,8 @@ class Verbatim:
     def _vouched_calls_fit(self) -> bool:
         """What is called in functions of the changed text and outside functions has the head that it has there."""
         vouched = self._since_target.functions[0] & self._of_changed - self._of_target
-        called = {name for text in (*vouched, *self._added_frame) for name in _CALL.findall(text)}
+        frame = (_HEAD.sub(b"", line) for line in self._added_frame)
+        called = {name for text in (*vouched, *frame) for name in _CALL.findall(text)}
         return all(map(self._beside_changed.same_heads, called))
 
     @cached_property

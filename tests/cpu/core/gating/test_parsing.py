@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import inspect
 import textwrap
 
@@ -99,3 +100,16 @@ def test_each_line_belongs_to_the_innermost_definition_decorators_included() -> 
 
     names = [by_line.at(line) for line in range(1, 11)]
     assert names == ["<module>", "f", "f", "f.g", "f.g", "f", "<module>", "C", "C", "<module>"]
+
+
+def test_garbage_is_collected_again_when_a_tree_is_there() -> None:
+    assert gc.isenabled()
+    assert parse(b"x = 1 # a text that nobody asked for") is not None
+    assert parse(b"x = # neither this one") is None
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        assert parse(b"y = 1 # nor this") is not None
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

@@ -98,6 +98,15 @@ def test_what_the_other_side_passes_itself_goes_through() -> None:
     assert found(calling, reworded + "f(1, old=3)\n", result + "f(1, old=3)\n") == []
 
 
+def test_an_excerpt_has_the_functions_with_the_names_and_the_constructors() -> None:
+    text = "class C:\n    x = 1\n\n    def __init__(self):\n        one()\n\n    def a(self):\n        call(1)\n\n"
+    other = "    def b(self):\n        g(1)\n"
+
+    found = excerpt((text + other).encode(), frozenset({b"call"}))
+
+    assert found.decode() == text + "    def b(*_a,**_k):pass\n\n"
+
+
 def test_what_the_author_calls_so_is_fine() -> None:
     # The patch leaves a call as it was although it changed the signature.
     base = FILE + "f(1, old=2)\n"

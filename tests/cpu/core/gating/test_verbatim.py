@@ -58,8 +58,9 @@ def test_a_function_as_the_patch_has_it_leaves_nothing_to_ask() -> None:
         (b"    def numel", b"    def __init__(self):\n        pass\n\n    def numel", ["doubled", "calls"]),
         (b"import os\n", b"import os\nimport os\n", ["doubled"]),
         (b"def build", b"def numel():\n    pass\n\n\ndef build", ["calls"]),  # another one of that name
-        (b"def build", b"def more():\n    pass\n\n\ndef build", ["calls"]),  # its head is nobody else's
-        (b"def build", b"def build():\n    pass\n\n\ndef build", ["doubled", "calls"]),
+        (b"def build", b"def more():\n    pass\n\n\ndef build", []),  # nobody calls it
+        (b"def build", b"def more(deep=Buffer.more(1)):\n    more()\n\n\ndef build", ["calls"]),
+        (b"def build", b"def build():\n    pass\n\n\ndef build", ["doubled"]),
         (b"self, size", b"self, size, more", ["calls"]),
         (b"int(self.size)", b"self.numel(self.size)", ["calls"]),
     ],
@@ -70,6 +71,33 @@ def test_what_nobody_vouches_for_is_asked_about(old: bytes, new: bytes, unsettle
     found = settled(CHANGED, TARGET, RESULT.replace(old, new))
 
     assert [name for name in PROPERTIES if name not in found] == unsettled
+
+
+def test_doubtful_reads_that_a_side_has_and_new_heads_that_nobody_calls_need_no_question() -> None:
+    doubtful = b"    if sizes:\n        first = sizes[0]\n    print(first)\n    return [Buffer"
+    base, changed, target, result = (
+        text.replace(b"    return [Buffer", doubtful) for text in (BASE, CHANGED, TARGET, RESULT)
+    )
+    # Both sides change the function in which the read stands; the patch gives another one a parameter.
+    changed, result = (
+        text.replace(b"(first)", b"(first, 1)").replace(b"numel(self)", b"numel(self, more)")
+        for text in (changed, result)
+    )
+    target, result = (text.replace(b"self.size = size", b"self.size = size + 0") for text in (target, result))
+    # The target gives it one as well, so that its head is nobody else's.
+    target = target.replace(b"numel(self)", b"numel(self, other=1)")
+    result = result.replace(b"numel(self, more)", b"numel(self, more, other=1)")
+
+    assert base not in (changed, target)
+    assert settled(changed, target, result) == [*PROPERTIES]
+    # In the target's own function the call would be one that the patch breaks.
+    assert settled(changed, target, result.replace(b"size + 0", b"self.numel()")) == [*PROPERTIES[:5]]
+    # A read that is doubtful nowhere else.
+    assert "flow" not in settled(
+        changed,
+        target,
+        result.replace(b"first = sizes[0]", b"first = last = sizes[0]").replace(b"(first, 1)", b"(last)"),
+    )
 
 
 def test_an_option_that_the_target_has_in_another_function() -> None:
