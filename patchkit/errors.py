@@ -101,3 +101,69 @@ class TmsFileError(TmsError):
 
 class SimulatorError(TmsError):
     """The stand-in for the CUDA driver cannot be built or run."""
+
+
+class GuardError(PatchkitError, RuntimeError):
+    """A use of torch_memory_saver at run time that would end the process, or lose or write wrong data."""
+
+
+class OrderError(GuardError):
+    """A call came in the wrong order.
+
+    ``tag`` is the memory it is about, ``rule`` what holds, ``here`` the place of this call and ``earlier`` that of the
+    call that made it wrong, each as file:line; None when there was none.
+    """
+
+    def __init__(
+        self, call: str, *, tag: str, rule: str, here: str, earlier: str | None = None, hint: str | None = None
+    ) -> None:
+        before = f" (earlier: {earlier})" if earlier else ""
+        super().__init__(f"{call} at {here}{before}: tag {tag}: {rule}", hint=hint)
+        self.tag = tag
+        self.rule = rule
+        self.here = here
+        self.earlier = earlier
+
+
+class PausedError(OrderError):
+    """Memory is used while it is paused."""
+
+
+class UnrestoredError(OrderError):
+    """Memory without backup is read after it was resumed and before its contents were restored."""
+
+
+class MissingRestorerError(OrderError):
+    """Memory without backup would be paused, and nobody would restore its contents."""
+
+
+class HeldError(OrderError):
+    """Memory would be paused in a section that needs it."""
+
+
+class DirtyGradientsError(OrderError):
+    """Gradients of an open step would be lost."""
+
+
+class TrackedGrowthError(OrderError):
+    """Memory was allocated under a tag while it was paused."""
+
+
+class PlacementError(GuardError):
+    """Buffers are not where they should be; ``buffers`` are their names."""
+
+    def __init__(self, message: str, buffers: tuple[str, ...], *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.buffers = buffers
+
+
+class CapabilityError(GuardError):
+    """This build of torch_memory_saver cannot do what is asked of it."""
+
+
+class ArgumentRuleError(UsageError):
+    """Arguments that cannot work together; ``violations`` has a sentence for each rule."""
+
+    def __init__(self, violations: tuple[str, ...]) -> None:
+        super().__init__("; ".join(violations))
+        self.violations = violations

@@ -1,12 +1,13 @@
 """torch_memory_saver: which library of it to load, what is really there, what its messages mean, and trying it out.
 
 An island: nothing of the patch tool imports it but the command line, and of the package it imports the errors only.
-Neither torch nor torch_memory_saver is imported anywhere in it.
+Torch and torch_memory_saver are imported only when a training process asks for something of theirs.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from patchkit.tms.guard import OffloadGuard
     from patchkit.tms.identity import identify
     from patchkit.tms.library import Cuda, Rocm, preload_library
     from patchkit.tms.package import installed_package, package_at
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cuda",
+    "OffloadGuard",
     "Rocm",
     "identify",
     "installed_package",
@@ -24,6 +26,7 @@ __all__ = [
 
 _MODULES = {
     "Cuda": "library",
+    "OffloadGuard": "guard",
     "Rocm": "library",
     "identify": "identity",
     "installed_package": "package",

@@ -1,0 +1,89 @@
+"""Allocation through the guard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from patchkit.errors import PausedError
+from patchkit.tms import imports
+from patchkit.tms.capabilities import library_of
+from patchkit.tms.registry import Registry
+from patchkit.tms.rules import without_backup
+from patchkit.tms.states import State, Tag, call_site
+
+
+class Regions(Registry):
+    """The part of OffloadGuard that allocates."""
+
+    _plain: dict[str, Any]
+    """The package's own functions."""
+    _free_while_paused: bool | None
+
+    @contextmanager
+    def region(
+        self,
+        tag: str = "default",
+        enable_cpu_backup: bool = False,  # noqa: FBT001, FBT002 - the signature of the package
+        **more: Any,
+    ) -> Iterator[None]:
+        """Allocate under ``tag``, as in the package's own region.
+
+        Raises PausedError while the tag is paused, OrderError when it gives up a declared backup, CapabilityError for
+        what this build cannot do.
+        """
+        here = call_site()
+        backup = enable_cpu_backup or bool(more.get("enable_disk_backup"))
+        with self._lock:
+            known = self._tags.setdefault(tag, Tag(tag, backup, site=here))
+            if known.state is State.PAUSED:
+                rule = "what is allocated under a paused tag was never paused, and a resume would end the process"
+                raise PausedError("region()", tag=tag, rule=rule, here=here, earlier=known.site)
+            if known.backup and not backup:
+                raise without_backup("region()", known, here)
+            self._need("backup", "region()", here, there=self.capabilities.backup or not enable_cpu_backup)
+            if self.capabilities.backup:
+                more["enable_cpu_backup"] = enable_cpu_backup
+            self._need("nested regions", "region()", here, there=self.capabilities.nested_regions or not self._inside())
+        with self._plain["region"](tag, **more):
+            yield
+
+    def disable(self) -> AbstractContextManager[None]:
+        """Return a context in which nothing is tracked that is allocated; for allocations while asleep.
+
+        Where nothing is tracked anyway it changes nothing, and leaves it so: the package's own would turn tracking on
+        at its end.
+        """
+        # The library is asked, which loads it: before that it would track what is allocated here.
+        if self._inside() is False:
+            return nullcontext()
+        self._need("disable()", "disable()", call_site(), there=self.capabilities.disable)
+        context: AbstractContextManager[None] = self._plain["disable"]()
+        return context
+
+    def empty_cache(self) -> None:
+        """torch.cuda.empty_cache(), unless memory is paused and this build would release it a second time."""
+        with self._lock:
+            paused = next((tag for tag in self._tags.values() if tag.state is State.PAUSED), None)
+            if paused and not self._can_free_while_paused():
+                raise PausedError(
+                    "empty_cache()",
+                    tag=paused.name,
+                    rule="this torch_memory_saver may release paused memory a second time, which ends the process",
+                    here=call_site(),
+                    earlier=paused.site,
+                    hint="empty the cache before the pause, or install torch_memory_saver 0.0.10 or later",
+                )
+            imports.torch().cuda.empty_cache()
+
+    def _can_free_while_paused(self) -> bool:
+        known = self._free_while_paused
+        return self.capabilities.free_while_paused if known is None else known
+
+    def _inside(self) -> bool | None:
+        """Tell whether what this thread allocates is tracked; None when the library does not say."""
+        library = library_of(self.saver)
+        if library is None or not hasattr(library, "tms_get_interesting_region"):
+            return None
+        return bool(library.tms_get_interesting_region())

@@ -1,0 +1,123 @@
+"""Parts of a program that need memory to stay: while one is open, nothing that it needs can be paused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from patchkit.errors import HeldError
+from patchkit.tms.registry import Registry
+from patchkit.tms.states import GRADIENTS, call_site
+
+
+@dataclass(eq=False, slots=True)
+class Hold:
+    """A reason not to pause."""
+
+    what: str
+    """In words, such as ``process groups``."""
+    tags: frozenset[str] | None
+    """What it keeps from being paused; None is everything."""
+    site: str
+    """Where it was taken."""
+
+
+class Sections(Registry):
+    """The part of OffloadGuard that says who needs what."""
+
+    _holds: list[Hold]
+    _dirty: str | None = None
+    """Where gradients were made dirty."""
+
+    def take_hold(self, what: str, *, tags: Iterable[str] | None = None) -> Hold:
+        """Keep ``tags`` (None: everything) from being paused until `release`.
+
+        For whatever holds addresses over a pause: process groups of NCCL, handles that were sent to other processes, a
+        parameter gather that is under way in the gradient buffer.
+        """
+        hold = Hold(what, None if tags is None else frozenset(tags), call_site())
+        with self._lock:
+            self._holds.append(hold)
+        return hold
+
+    def release(self, hold: Hold) -> None:
+        """Give a hold back; a second time changes nothing."""
+        with self._lock:
+            if hold in self._holds:
+                self._holds.remove(hold)
+
+    @contextmanager
+    def hold(self, what: str, *, tags: Iterable[str] | None = None) -> Iterator[Hold]:
+        """`take_hold` for the time of a with statement."""
+        taken = self.take_hold(what, tags=tags)
+        try:
+            yield taken
+        finally:
+            self.release(taken)
+
+    @contextmanager
+    def section(self, what: str, *, reads: Iterable[str] | None = None) -> Iterator[None]:
+        """Declare that ``reads`` (None: everything but gradients) are read until the end of the with statement.
+
+        Raises PausedError or UnrestoredError at its start when they do not hold their contents, and TrackedGrowthError
+        at both ends when memory was allocated under a paused tag.
+        """
+        names = self._kept() if reads is None else tuple(reads)
+        here = call_site()
+        call = f"{what}()"
+        self._check_growth(call, here)
+        if names:
+            self.check_readable(*names, call=call)
+        with self.hold(what, tags=names):
+            yield
+        self._check_growth(f"the end of {call}", here)
+
+    @contextmanager
+    def save(self, *, reads: Iterable[str] | None = None) -> Iterator[None]:
+        """Declare that a checkpoint is written; see `section`."""
+        with self.section("save", reads=reads):
+            yield
+
+    @contextmanager
+    def export(self, *, reads: Iterable[str] | None = None) -> Iterator[None]:
+        """Declare that weights are exported; see `section`."""
+        with self.section("export", reads=reads):
+            yield
+
+    @contextmanager
+    def update(self, *, reads: Iterable[str] | None = None) -> Iterator[None]:
+        """Declare that weights are sent to an inference engine; see `section`.
+
+        With ``reads=()`` for weights that come from a copy on the host while everything is paused.
+        """
+        with self.section("update", reads=reads):
+            yield
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Declare one optimizer step with its backward passes: it needs everything, and leaves clean gradients.
+
+        An exception leaves them dirty.
+        """
+        with self.section("step", reads=tuple(self._tags)):
+            self.mark_gradients_dirty()
+            yield
+            self.mark_gradients_clean()
+
+    def mark_gradients_dirty(self) -> None:
+        """Say that gradients are accumulated which no step has used yet."""
+        self._dirty = call_site()
+
+    def mark_gradients_clean(self) -> None:
+        """Say that the gradients were used, or zeroed, or are not wanted."""
+        self._dirty = None
+
+    def _check_held(self, tag: str, here: str) -> None:
+        for held in self._holds:
+            if held.tags is None or tag in held.tags:
+                rule = f"it is needed until the end of: {held.what}"
+                raise HeldError("pause()", tag=tag, rule=rule, here=here, earlier=held.site)
+
+    def _gradients_dirty(self, tag: str) -> str | None:
+        return self._dirty if tag == GRADIENTS else None

@@ -1,0 +1,64 @@
+"""What the guard knows of a tag, and where in the program a call stands."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+GRADIENTS = "grad_buffer"
+"""The one tag whose contents may be replaced by zeros; every other one without backup needs a restorer."""
+
+_OWN = str(Path(__file__).parent)
+
+
+class State(Enum):
+    """What can be done with the memory of a tag."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    """Nothing is mapped; a touch is an illegal access."""
+    UNRESTORED = "resumed, not restored"
+    """Mapped, but without the contents that it had: it can be written, not read."""
+
+
+@dataclass(slots=True)
+class Tag:
+    """The memory under one name. Changed by the guard only."""
+
+    name: str
+    backup: bool
+    """Whether torch_memory_saver keeps the contents, on the host or on disk."""
+    restore: Callable[[], object] | None = None
+    """Writes the contents again after a resume."""
+    buffers: Callable[[], Iterable[Any]] | None = None
+    """The tensors in it, asked for anew each time."""
+    zero: bool = False
+    """Whether zeros in the buffers restore it."""
+    state: State = State.ACTIVE
+    epoch: int = 0
+    """Counts pauses: what was known of the contents before another epoch does not hold any more."""
+    site: str = ""
+    """Where its state was changed last."""
+    tracked: tuple[int, ...] | None = field(default=None, repr=False)
+    """The least that was counted since it was paused."""
+
+    @property
+    def restorable(self) -> bool:
+        """Whether its contents are there again after a resume and a restore."""
+        return self.backup or self.restore is not None or (self.zero and self.buffers is not None)
+
+
+def call_site() -> str:
+    """Return file:line of the innermost caller outside this package (and outside contextlib)."""
+    frame = sys._getframe(1)  # noqa: SLF001 - the only way without building a whole traceback
+    while frame.f_back is not None and _is_own(frame.f_code.co_filename):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _is_own(filename: str) -> bool:
+    return filename.startswith(_OWN) or Path(filename).name == "contextlib.py"
