@@ -52,10 +52,18 @@ def library_of(saver: Any) -> Any:
 
 def pools_of(saver: Any) -> Mapping[tuple[Any, ...], Any]:
     """Return the memory pools by (tag, host backup, ...); empty where the build has one pool for all."""
-    pools = getattr(getattr(saver, "_impl", None), "_mem_pools", None)
-    if not isinstance(pools, Mapping):
-        return {}
+    pools = _pools(saver) or {}
     return {key: pool for key, pool in pools.items() if isinstance(key, tuple) and len(key) > 1}
+
+
+def has_pools(saver: Any) -> bool:
+    """Tell whether the build has a pool for each tag; it has none of them before its first region."""
+    return _pools(saver) is not None
+
+
+def _pools(saver: Any) -> Mapping[Any, Any] | None:
+    pools = getattr(getattr(saver, "_impl", None), "_mem_pools", None)
+    return pools if isinstance(pools, Mapping) else None
 
 
 def capabilities_of(saver: Any) -> Capabilities:
@@ -73,7 +81,7 @@ def capabilities_of(saver: Any) -> Capabilities:
         nested_regions=has("tms_get_current_tag"),
         free_while_paused=has("tms_set_retain_cpu_backup") or has("tms_cuMemCreate"),
         backup_pointer=has("tms_get_cpu_backup_pointer"),
-        pools_by_tag=isinstance(getattr(getattr(saver, "_impl", None), "_mem_pools", None), Mapping),
+        pools_by_tag=has_pools(saver),
     )
 
 

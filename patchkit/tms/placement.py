@@ -11,7 +11,7 @@ from typing import Any
 
 from patchkit.errors import PlacementError
 from patchkit.tms import imports
-from patchkit.tms.capabilities import pools_of
+from patchkit.tms.capabilities import has_pools, pools_of
 from patchkit.tms.states import GRADIENTS
 
 _TRUE = ("1", "true", "TRUE", "yes", "YES")
@@ -84,14 +84,13 @@ def placements_of(
     by the tag and backup of its region; torch's own pool by the variables that the process was started with. Memory of
     other pools, such as that of ``disable()``, is not tracked.
     """
-    pools = pools_of(saver)
-    if not pools:
+    if not has_pools(saver):
         return None
     if snapshot is None:
         snapshot = _snapshot()
     if snapshot is None or any("segment_pool_id" not in segment for segment in snapshot):
         return None
-    by_pool = {tuple(pool.id): _of_key(key) for key, pool in pools.items() if hasattr(pool, "id")}
+    by_pool = {tuple(pool.id): _of_key(key) for key, pool in pools_of(saver).items() if hasattr(pool, "id")}
     initial = initial_placement(environment)
     if initial is not None:
         by_pool[_DEFAULT_POOL] = initial

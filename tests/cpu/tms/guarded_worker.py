@@ -1,0 +1,326 @@
+"""One short program against the real torch_memory_saver under the simulator, with the guard or without.
+
+    python -I -S -B guarded_worker.py '{"case": ..., "guarded": ..., "saver": ..., "out": ...}'
+
+The text of a program is the same both ways: without the guard, its calls go straight to the package. In `out` is what
+it returned or raised, unless it died.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[3]
+
+
+class Unguarded:
+    """The calls of a framework without the guard: nothing but the package."""
+
+    def __init__(self, saver: Any, torch: Any) -> None:
+        self.saver = saver
+        self.torch = torch
+        self.restorers: dict[str, Callable[[], None]] = {}
+
+    def add_tag(self, name: str, *, backup: bool, restore: Any = None, buffers: Any = None) -> None:
+        pass
+
+    def pause(self, tag: str | None = None) -> None:
+        self.saver.pause(tag)
+
+    def resume(self, tag: str | None = None, *, restore: bool = True) -> None:
+        self.saver.resume(tag)
+
+    def region(self, tag: str = "default", enable_cpu_backup: bool = False) -> Any:
+        return self.saver.region(tag, enable_cpu_backup=enable_cpu_backup)
+
+    def disable(self) -> AbstractContextManager[None]:
+        """As the wrappers of two frameworks around communication buffers, which touch the flag themselves."""
+        if self.saver._impl is None:
+            return nullcontext()
+        library = self.saver._impl._binary_wrapper.cdll
+
+        class Flag(AbstractContextManager[None]):
+            def __enter__(self) -> None:
+                library.tms_set_interesting_region(ctypes.c_bool(0))
+
+            def __exit__(self, kind: object, *_: object) -> None:
+                if kind is None:
+                    library.tms_set_interesting_region(ctypes.c_bool(1))
+
+        return Flag()
+
+    def empty_cache(self) -> None:
+        self.torch.cuda.empty_cache()
+
+    def epoch(self, tag: str) -> int:
+        return 0
+
+    def save(self, *, reads: Iterable[str] | None = None) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    step = update = save
+
+    def hold(self, what: str, *, tags: Iterable[str] | None = None) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def mark_gradients_dirty(self) -> None:
+        pass
+
+
+class World:
+    """What a program has."""
+
+    def __init__(self, job: dict[str, Any]) -> None:
+        sys.path[:0] = [
+            str(ROOT / "patchkit/tms/simulator/stand_ins"),
+            job["saver"],
+            str(ROOT),
+            str(ROOT / "tests/cpu/tms"),
+        ]
+        torch = importlib.import_module("torch")
+        self.memory = importlib.import_module("device_memory").Memory(torch)
+        self.saver = importlib.import_module("torch_memory_saver").torch_memory_saver
+        self.guard: Any = Unguarded(self.saver, torch)
+        if job["guarded"]:
+            self.guard = importlib.import_module("patchkit.tms.guard").OffloadGuard(self.saver)
+        self.simulator = ctypes.CDLL("libcuda.so.1")
+        self.simulator.patchkit_sim_device_bytes.restype = ctypes.c_size_t
+
+    @property
+    def device_bytes(self) -> int:
+        return int(self.simulator.patchkit_sim_device_bytes())
+
+    def parameters(self, *, restore: bool = True) -> Any:
+        """A parameter buffer without backup that holds sevens, and its restorer."""
+        self.guard.add_tag("param_buffer", backup=False, restore=(lambda: tensor.fill(7)) if restore else None)
+        with self.guard.region("param_buffer"):
+            tensor: Any = self.memory.allocate(7)
+        return tensor
+
+    def gradients(self) -> Any:
+        """A gradient buffer without backup."""
+        self.guard.add_tag("grad_buffer", backup=False, buffers=lambda: [tensor])
+        with self.guard.region("grad_buffer"):
+            tensor: Any = self.memory.allocate(0)
+        return tensor
+
+
+# --- programs -----------------------------------------------------------
+
+
+def second_sleep(world: World) -> Any:
+    optimizer = world.memory.allocate(5)
+    world.guard.pause()
+    world.guard.pause()
+    world.guard.resume()
+    return optimizer.read()
+
+
+def second_wake(world: World) -> Any:
+    optimizer = world.memory.allocate(5)
+    world.guard.pause()
+    world.guard.resume()
+    world.guard.resume()
+    return optimizer.read()
+
+
+def save_while_asleep(world: World) -> Any:
+    optimizer = world.memory.allocate(5)
+    world.guard.pause()
+    with world.guard.save():
+        return optimizer.read()
+
+
+def save_unrestored(world: World) -> Any:
+    parameters = world.parameters()
+    world.guard.pause()
+    world.guard.resume(restore=False)
+    with world.guard.save():
+        return parameters.read()
+
+
+def wake_and_save(world: World) -> Any:
+    parameters = world.parameters()
+    world.guard.pause()
+    world.guard.resume()
+    with world.guard.save():
+        return parameters.read()
+
+
+def nobody_restores(world: World) -> Any:
+    parameters = world.parameters(restore=False)
+    world.guard.pause()
+    world.guard.resume()
+    return parameters.read()
+
+
+def parameters_stay_active(world: World) -> Any:
+    parameters, optimizer = world.parameters(), world.memory.allocate(5)
+    world.gradients()
+    world.guard.pause("grad_buffer")
+    world.guard.pause("default")
+    # The update that would have paused the parameters is left out.
+    world.guard.resume()
+    return [parameters.read(), optimizer.read()]
+
+
+def pause_by_name_resume_all(world: World) -> Any:
+    with world.guard.region("shared_param_grad_buffer", enable_cpu_backup=True):
+        shared = world.memory.allocate(6)
+    world.gradients()
+    optimizer = world.memory.allocate(5)
+    world.guard.pause("default")
+    world.guard.pause("grad_buffer")
+    world.guard.resume()
+    return [shared.read(), optimizer.read()]
+
+
+def allocate_while_asleep(world: World) -> Any:
+    world.memory.allocate(5)
+    world.guard.pause()
+    with world.guard.update(reads=()):
+        groups = world.memory.allocate(1)
+    world.guard.resume()
+    return groups.read()
+
+
+def allocate_untracked_while_asleep(world: World) -> Any:
+    optimizer = world.memory.allocate(5)
+    world.guard.pause()
+    with world.guard.update(reads=()), world.guard.disable():
+        sent = world.memory.allocate(1)
+    world.guard.resume()
+    return [optimizer.read(), sent.read()]
+
+
+def free_while_asleep(world: World) -> Any:
+    world.memory.allocate(5).free()
+    world.guard.pause()
+    world.guard.empty_cache()
+    return world.device_bytes
+
+
+def sleep_again_after_emptying_the_cache(world: World) -> Any:
+    optimizer = world.memory.allocate(5)
+    for _ in range(2):
+        world.memory.allocate(4).free()
+        world.guard.empty_cache()
+        world.guard.pause()
+        world.guard.resume()
+    return optimizer.read()
+
+
+def communication_buffer_before_the_first_use(world: World) -> Any:
+    with world.guard.disable():
+        buffer = world.memory.allocate(3)
+    world.memory.allocate(5)
+    world.guard.pause()
+    return buffer.read()
+
+
+def communication_buffer_that_fails(world: World) -> Any:
+    world.memory.allocate(4)
+    world.guard.pause()
+    world.guard.resume()
+    try:
+        with world.guard.disable():
+            raise OSError
+    except OSError:
+        pass
+    world.memory.allocate(5)
+    world.guard.pause()
+    return world.device_bytes
+
+
+def region_inside_a_tracked_process(world: World) -> Any:
+    return world.parameters().read()
+
+
+def disk_backup(world: World) -> Any:
+    optimizer = world.memory.allocate(5)
+    world.guard.pause()
+    world.guard.resume()
+    return optimizer.read()
+
+
+def one_tag_of_two_resumed(world: World) -> Any:
+    with world.guard.region("adapter", enable_cpu_backup=True):
+        adapter = world.memory.allocate(8)
+    world.memory.allocate(5)
+    world.guard.pause()
+    world.guard.resume("default")
+    with world.guard.step():
+        return adapter.read()
+
+
+def sleep_in_an_open_step(world: World) -> Any:
+    gradients = world.gradients()
+    gradients.fill(9)
+    world.guard.mark_gradients_dirty()
+    world.guard.pause()
+    world.guard.resume()
+    return gradients.read()
+
+
+def shortcut_by_name(world: World) -> Any:
+    parameters = world.parameters()
+    active = ("actor", world.guard.epoch("param_buffer"))
+    world.guard.pause()
+    world.guard.resume(restore=False)
+    if active != ("actor", world.guard.epoch("param_buffer")):
+        world.guard.restore()
+    return parameters.read()
+
+
+def groups_alive_at_the_pause(world: World) -> Any:
+    registered = world.memory.allocate(5)
+    with world.guard.hold("process groups"):
+        world.guard.pause()
+        return registered.read()
+
+
+def gather_in_the_gradient_buffer(world: World) -> Any:
+    gradients = world.gradients()
+    with world.guard.hold("parameter gather", tags=["grad_buffer"]):
+        gradients.fill(7)
+        world.guard.pause("grad_buffer")
+        world.guard.resume()
+    return gradients.read()
+
+
+def verify_placement(world: World) -> Any:
+    placement = importlib.import_module("patchkit.tms.placement")
+    inside, outside, backed = world.parameters(), world.memory.allocate(), world.memory.allocate()
+    with world.guard.disable():
+        untracked = world.memory.allocate()
+    buffers = [
+        placement.Buffer("param_data", inside, "param_buffer", backup=False),
+        placement.Buffer("optimizer", backed, "default", backup=True),
+        placement.Buffer("extra_main_grads[0]", outside, "grad_buffer", backup=False),
+        placement.Buffer("exported", untracked, "default", backup=True),
+    ]
+    placement.verify_buffers(buffers, world.saver).require()
+
+
+def main() -> None:
+    """Run the program; what it raises is an answer."""
+    job = json.loads(sys.argv[1])
+    world = World(job)
+    try:
+        answer = {"returned": globals()[job["case"]](world)}
+    except Exception as error:
+        answer = {"raised": type(error).__name__, "text": str(error).replace(__file__, "worker")}
+    Path(job["out"]).write_text(json.dumps(answer), encoding="utf-8")
+    sys.stdout.flush()
+
+
+main()
+# What the library does at the end of a process is tried out elsewhere.
+importlib.import_module("os")._exit(0)

@@ -1,0 +1,152 @@
+"""Programs in a wrong order against the real torch_memory_saver, with the guard and without (docs/guard.md).
+
+The driver is simulated; each program runs in a process of its own, because without the guard many of them die.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from patchkit.tms.library import Cuda, preload_library
+
+from .conftest import Wheel
+
+WORKER = Path(__file__).with_name("guarded_worker.py")
+NEW, OLD = "0.0.10", "0.0.9.post1"
+
+FAULT = "fault access"
+NOT_ACTIVE = "Cannot pause allocation that is not active."
+NOT_PAUSED = "Cannot resume allocation that is not paused."
+FREED_TWICE = "CUresult error: 1 (invalid argument)  file=csrc/core.cpp func=free"
+
+
+class Run:
+    """Runs programs."""
+
+    def __init__(self, wheel: Wheel, simulated: Path, folder: Path) -> None:
+        self._wheel, self._simulated, self._folder = wheel, simulated, folder
+
+    def __call__(self, case: str, version: str, *, guarded: bool, settings: Mapping[str, str] | None = None) -> Any:
+        """What the program returned, the name of what it raised, or the line that was said when it died."""
+        package = self._wheel(version)
+        out = self._folder / "out.json"
+        out.unlink(missing_ok=True)
+        job = {"case": case, "guarded": guarded, "saver": str(package.root), "out": str(out)}
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-B", str(WORKER), json.dumps(job)],
+            env={
+                "PATH": os.environ.get("PATH", os.defpath),
+                "LD_PRELOAD": str(preload_library(Cuda(12), package)),
+                "LD_LIBRARY_PATH": f"{self._simulated}:{os.environ.get('LD_LIBRARY_PATH', '')}".strip(":"),
+                "TMS_INIT_ENABLE": "1",
+                "TMS_INIT_ENABLE_CPU_BACKUP": "1",
+                "PATCHKIT_SIMULATOR_GRANULARITY": "4096",
+                **(settings or {}),
+            },
+            check=False,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=60,
+        )
+        if done.returncode == 0 and out.exists():
+            self.text = json.loads(out.read_text()).get("text", "")
+            answer = json.loads(out.read_text())
+            return answer.get("returned", answer.get("raised"))
+        assert done.returncode in (1, -11), done.stderr
+        self.text = done.stderr
+        return next((line for line in (FAULT, NOT_ACTIVE, NOT_PAUSED, FREED_TWICE) if line in done.stderr), done.stderr)
+
+
+@pytest.fixture
+def run(wheel: Wheel, simulated: Path, tmp_path: Path) -> Run:
+    return Run(wheel, simulated, tmp_path)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, and what comes of it."""
+
+    defects: str
+    """By the names in docs/guard.md."""
+    program: str
+    version: str
+    before: Any
+    """Without the guard."""
+    after: Any
+    """With it."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+DISK = {"TMS_INIT_ENABLE_CPU_BACKUP": "0", "TMS_INIT_ENABLE_DISK_BACKUP": "1"}
+REGIONS_ONLY = {"TMS_INIT_ENABLE": "0"}
+
+CASES = [
+    Case("T02, T04", "second_sleep", NEW, NOT_ACTIVE, 5),
+    Case("T02, T04", "second_sleep", OLD, NOT_ACTIVE, 5),
+    Case("T05", "second_wake", NEW, NOT_PAUSED, 5),
+    Case("T05", "second_wake", OLD, NOT_PAUSED, 5),
+    Case("C01", "save_while_asleep", NEW, FAULT, "PausedError"),
+    Case("R1, C06", "save_unrestored", NEW, 0, "UnrestoredError"),
+    Case("R1, C06", "wake_and_save", NEW, 0, 7),
+    Case("R1, C06", "wake_and_save", OLD, 0, 7, REGIONS_ONLY),
+    Case("R1, C06", "wake_and_save", "0.0.8", "TypeError", 7, REGIONS_ONLY),
+    Case("R2, C05, C09", "nobody_restores", NEW, 0, "MissingRestorerError"),
+    Case("R3, C13", "parameters_stay_active", NEW, NOT_PAUSED, [7, 5]),
+    Case("T06", "pause_by_name_resume_all", NEW, NOT_PAUSED, [6, 5]),
+    Case("R4, C22, T05", "allocate_while_asleep", NEW, NOT_PAUSED, "TrackedGrowthError"),
+    Case("R4, C22", "allocate_untracked_while_asleep", NEW, [5, 1], [5, 1]),
+    Case("T01, T02, R7", "free_while_asleep", OLD, FREED_TWICE, "PausedError"),
+    Case("T01, T02, R7", "free_while_asleep", NEW, 0, 0),
+    Case("T02", "sleep_again_after_emptying_the_cache", OLD, 5, 5),
+    Case("R9", "communication_buffer_before_the_first_use", NEW, FAULT, 3),
+    Case("R8, C21", "communication_buffer_that_fails", NEW, 1 << 20, 0),
+    Case("T08", "region_inside_a_tracked_process", OLD, "AssertionError", "CapabilityError"),
+    Case("C12", "disk_backup", OLD, 0, "CapabilityError", DISK),
+    Case("C08", "one_tag_of_two_resumed", NEW, FAULT, "PausedError"),
+    Case("N01", "sleep_in_an_open_step", NEW, 0, "DirtyGradientsError"),
+    Case("C07", "shortcut_by_name", NEW, 0, 7),
+    Case("C17", "groups_alive_at_the_pause", NEW, FAULT, "HeldError"),
+    Case("N05", "gather_in_the_gradient_buffer", NEW, 0, "HeldError"),
+]
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.program}-{case.version}")
+def test_a_wrong_order_is_no_death_and_no_silence(run: Run, case: Case) -> None:
+    assert run(case.program, case.version, guarded=False, settings=case.settings) == case.before, run.text
+    assert run(case.program, case.version, guarded=True, settings=case.settings) == case.after, run.text
+
+
+@pytest.mark.network
+def test_an_exception_names_the_tag_the_rule_and_both_calls(run: Run) -> None:
+    assert run("save_while_asleep", NEW, guarded=True) == "PausedError"
+    assert run.text.startswith("save() at worker:")
+    assert " (earlier: worker:" in run.text
+    assert run.text.endswith("): tag default: it is paused; touching it is an illegal access")
+
+
+@pytest.mark.network
+def test_buffers_that_are_elsewhere_are_named(run: Run) -> None:
+    assert run("verify_placement", NEW, guarded=True) == "PlacementError"
+    assert run.text == (
+        "extra_main_grads[0] (1048576 bytes) should be tag grad_buffer, backup none, is tag default, backup host; "
+        "exported (1048576 bytes) should be tag default, backup host, is untracked"
+    )
+
+
+@pytest.mark.network
+def test_a_build_with_one_pool_cannot_say_where_buffers_lie(run: Run) -> None:
+    settings = {"TMS_INIT_ENABLE": "0"}
+
+    assert run("verify_placement", OLD, guarded=True, settings=settings) == "PlacementError"
+    assert run.text.startswith("this torch_memory_saver cannot tell where buffers lie")

@@ -1,0 +1,144 @@
+"""Where buffers lie, from the pools of torch_memory_saver and torch's snapshot."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from patchkit.errors import PlacementError
+from patchkit.tms.placement import (
+    Backup,
+    Buffer,
+    Misplaced,
+    Placement,
+    Placements,
+    ddp_buffers,
+    placements_of,
+    verify_buffers,
+)
+
+INIT = {"TMS_INIT_ENABLE": "1", "TMS_INIT_ENABLE_CPU_BACKUP": "1"}
+UNBACKED = Placement("grad_buffer", Backup.NONE)
+
+
+def saver(*keys: tuple[Any, ...]) -> Any:
+    pools = {key: SimpleNamespace(id=(0, number)) for number, key in enumerate(keys, 1)}
+    return SimpleNamespace(_impl=SimpleNamespace(_mem_pools=pools))
+
+
+def segment(address: int, size: int, pool: tuple[int, int], used: int = 0) -> dict[str, Any]:
+    return {"address": address, "total_size": size, "allocated_size": used, "segment_pool_id": pool}
+
+
+def tensor(address: int, size: int) -> Any:
+    return SimpleNamespace(data_ptr=lambda: address, numel=lambda: size // 2, element_size=lambda: 2)
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        # (tag, host backup): dc68769 to 6d5bce4. With disk backup: 39093d6. With backend and device: 0.0.10.
+        (("grad_buffer", False), UNBACKED),
+        (("grad_buffer", True), Placement("grad_buffer", Backup.HOST)),
+        (("grad_buffer", False, True), Placement("grad_buffer", Backup.DISK)),
+        (("grad_buffer", False, False, "", 0), UNBACKED),
+        (("grad_buffer", True, False, "pinned", 0), Placement("grad_buffer", Backup.HOST)),
+    ],
+)
+def test_a_pool_is_known_by_the_key_of_its_region(key: tuple[Any, ...], expected: Placement) -> None:
+    found = placements_of(saver(key), snapshot=[segment(100, 50, (0, 1))], environment={})
+
+    assert found is not None
+    assert [found.at(100, 50), found.at(120, 10), found.at(149, 2), found.at(99, 1), found.at(500, 1)] == [
+        expected,
+        expected,
+        None,
+        None,
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, None),
+        (INIT, Placement("default", Backup.HOST)),
+        ({**INIT, "TMS_INIT_ENABLE_CPU_BACKUP": "0"}, Placement("default", Backup.NONE)),
+        (
+            {"TMS_INIT_ENABLE": "yes", "TMS_INIT_ENABLE_DISK_BACKUP": "TRUE"},
+            Placement("default", Backup.DISK),
+        ),
+    ],
+)
+def test_outside_regions_memory_is_as_the_process_was_started(
+    environment: dict[str, str], expected: Placement | None
+) -> None:
+    found = placements_of(saver(), snapshot=[segment(100, 50, (0, 0))], environment=environment)
+
+    assert found is not None
+    assert found.at(100, 50) == expected
+
+
+def test_memory_of_other_pools_is_not_tracked() -> None:
+    snapshot = [segment(0, 8, (0, 1), 4), segment(8, 8, (0, 1), 8), segment(16, 8, (0, 2)), segment(24, 8, (0, 0), 1)]
+    found = placements_of(saver(("grad_buffer", False)), snapshot=snapshot, environment=INIT)
+
+    assert found is not None
+    assert found.bytes_by_tag() == {"grad_buffer": (16, 12), "default": (8, 1)}
+
+
+@pytest.mark.parametrize(
+    ("saver", "snapshot"),
+    [
+        # One pool for all tags (0.0.9); a torch that does not number pools.
+        (SimpleNamespace(_impl=SimpleNamespace(_primary_mem_pool=object())), []),
+        (saver(("grad_buffer", False)), [{"address": 0, "total_size": 1}]),
+    ],
+)
+def test_what_cannot_be_known_is_not_guessed(saver: Any, snapshot: list[dict[str, Any]]) -> None:
+    assert placements_of(saver, snapshot=snapshot, environment=INIT) is None
+
+
+def test_every_misplaced_buffer_is_named() -> None:
+    snapshot = [segment(0, 8, (0, 1)), segment(8, 8, (0, 0)), segment(16, 8, (0, 9))]
+    found = placements_of(saver(("grad_buffer", False)), snapshot=snapshot, environment=INIT)
+    assert isinstance(found, Placements)
+    buffers = [
+        Buffer("right", tensor(0, 8), "grad_buffer", backup=False),
+        Buffer("backed up", tensor(8, 8), "grad_buffer", backup=False),
+        Buffer("untracked", tensor(16, 8), "default", backup=True),
+        Buffer("empty", tensor(400, 0), "default", backup=True),
+    ]
+    verification = verify_buffers(buffers, None, placements=found)
+
+    assert (verification.known, verification.checked) == (True, 3)
+    assert verification.misplaced == (
+        Misplaced("backed up", UNBACKED, Placement("default", Backup.HOST), 8),
+        Misplaced("untracked", Placement("default", Backup.HOST), None, 8),
+    )
+    with pytest.raises(PlacementError) as caught:
+        verification.require()
+    assert caught.value.buffers == ("backed up", "untracked")
+
+
+def test_buffers_of_megatron_are_found_with_main_gradients_outside_them() -> None:
+    parameters, gradients, extra, shared = object(), object(), object(), object()
+    dense = SimpleNamespace(param_data=parameters, grad_data=gradients, extra_main_grads=[extra])
+    mxfp8 = SimpleNamespace(param_data=shared, grad_data=shared, shared_buffer=shared)
+    bare = SimpleNamespace(param_data=None, grad_data=gradients)
+    chunks = [SimpleNamespace(buffers=[dense, bare], expert_parallel_buffers=[mxfp8])]
+
+    assert ddp_buffers(chunks) == (
+        Buffer("chunk 0: buffers[0].param_data", parameters, "param_buffer", backup=False),
+        Buffer("chunk 0: buffers[0].grad_data", gradients, "grad_buffer", backup=False),
+        Buffer("chunk 0: buffers[0].extra_main_grads[0]", extra, "grad_buffer", backup=False),
+        Buffer("chunk 0: buffers[1].grad_data", gradients, "grad_buffer", backup=False),
+        Buffer("chunk 0: expert_parallel_buffers[0].param_data", shared, "grad_buffer", backup=False),
+        Buffer("chunk 0: expert_parallel_buffers[0].grad_data", shared, "grad_buffer", backup=False),
+    )
+    assert ddp_buffers([SimpleNamespace(buffers=[dense])], grad_backup=True, param_backup=True)[:2] == (
+        Buffer("chunk 0: buffers[0].param_data", parameters, "default", backup=True),
+        Buffer("chunk 0: buffers[0].grad_data", gradients, "default", backup=True),
+    )
