@@ -88,8 +88,13 @@ def actor_environment(
     return ActorEnvironment(variables, tuple(notes))
 
 
+def expandable_segments_in(before: Mapping[str, str]) -> list[str]:
+    """Return the variables of ``before`` that turn expandable segments on."""
+    return [name for name in ALLOCATOR_VARIABLES if _EXPANDABLE.search(before.get(name, ""))]
+
+
 def _expandable_segments(elf: Library, before: Mapping[str, str]) -> Sequence[Note]:
-    found = [name for name in ALLOCATOR_VARIABLES if _EXPANDABLE.search(before.get(name, ""))]
+    found = expandable_segments_in(before)
     if not found:
         return ()
     if "tms_cuMemCreate" in elf.exports:
