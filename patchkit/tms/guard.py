@@ -75,12 +75,14 @@ class OffloadGuard(Regions, Sections):
 
         What has no backup is then poisoned, if wanted, and restored, unless ``restore`` is False: then `restore` or
         `mark_restored` has to follow before it can be read. An exception of a restorer leaves its tag, and those after
-        it, unrestored. Raises TrackedGrowthError.
+        it, unrestored. Raises TrackedGrowthError, and HeldError while somebody reads a backup in place.
         """
         with self._lock:
             here = call_site()
             self._check_growth("resume()", here)
             todo = self._chosen("resume()", tag, here, {State.PAUSED})
+            for each in todo:
+                self.views.check(each.name, here)
             for each in todo:
                 self._plain["resume"](each.name)
                 each.state, each.site = State.ACTIVE if each.backup else State.UNRESTORED, here

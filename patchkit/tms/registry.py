@@ -15,6 +15,7 @@ from patchkit.tms.placement import Backup, initial_placement
 from patchkit.tms.rules import unknown, unreadable, without_backup
 from patchkit.tms.states import GRADIENTS, State, Tag, call_site
 from patchkit.tms.tags import entered_without_backup, undeclared
+from patchkit.tms.views import Views
 
 
 class Registry:
@@ -28,6 +29,7 @@ class Registry:
         self._growth = Growth(tracked or (lambda: count_pools(self.saver)))
         self._capabilities: Capabilities | None = None
         self._lock = threading.RLock()
+        self.views = Views()
 
     def add_tag(
         self,
@@ -72,6 +74,10 @@ class Registry:
     def asleep(self) -> bool:
         """Whether anything is paused."""
         return State.PAUSED in self.states.values()
+
+    def has_backup(self, tag: str) -> bool:
+        """Tell whether ``tag`` was declared with a backup."""
+        return self._known(tag, "has_backup()", call_site()).backup
 
     def epoch(self, tag: str) -> int:
         """Return how many times ``tag`` was paused: whoever remembers what is in it has to remember this too."""

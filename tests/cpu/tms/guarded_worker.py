@@ -78,24 +78,43 @@ class World:
     """What a program has."""
 
     def __init__(self, job: dict[str, Any]) -> None:
-        sys.path[:0] = [
-            str(ROOT / "patchkit/tms/simulator/stand_ins"),
-            job["saver"],
-            str(ROOT),
-            str(ROOT / "tests/cpu/tms"),
-        ]
+        stand_ins = [] if job["torch"] else [str(ROOT / "patchkit/tms/simulator/stand_ins")]
+        sys.path[:0] = [*stand_ins, job["saver"], str(ROOT), str(ROOT / "tests/cpu/tms")]
         torch = importlib.import_module("torch")
+        if job["torch"]:
+            torch.get_device_module = lambda: torch.cuda  # type: ignore[attr-defined]
+            torch.cuda.current_device = lambda: 0
         self.memory = importlib.import_module("device_memory").Memory(torch)
         self.saver = importlib.import_module("torch_memory_saver").torch_memory_saver
         self.guard: Any = Unguarded(self.saver, torch)
         if job["guarded"]:
             self.guard = importlib.import_module("patchkit.tms.guard").OffloadGuard(self.saver)
+        self.torch = torch
         self.simulator = ctypes.CDLL("libcuda.so.1")
         self.simulator.patchkit_sim_device_bytes.restype = ctypes.c_size_t
 
     @property
     def device_bytes(self) -> int:
         return int(self.simulator.patchkit_sim_device_bytes())
+
+    def torch_tensor(self, memory: Any) -> Any:
+        """A tensor of bytes that lies there."""
+        block = (ctypes.c_char * (1 << 20)).from_address(memory.address)
+        return self.torch.frombuffer(block, dtype=self.torch.uint8)
+
+    def cpu_backup(self, tensor: Any) -> Any:
+        """The backup of the guard; without it, that of the package."""
+        if isinstance(self.guard, Unguarded):
+            # It insists on tensors of CUDA, and then does this.
+            assert tensor.is_contiguous()
+            library = self.saver._impl._binary_wrapper.cdll
+            address = ctypes.cast(tensor.data_ptr(), ctypes.POINTER(ctypes.c_uint8))
+            found = library.tms_get_cpu_backup_pointer(address, tensor.nbytes)
+            if not found:
+                return None
+            block = (ctypes.c_char * tensor.nbytes).from_address(ctypes.cast(found, ctypes.c_void_p).value)
+            return self.torch.frombuffer(block, dtype=self.torch.uint8).view(tensor.shape)
+        return importlib.import_module("patchkit.tms.backups").cpu_backup(tensor, self.guard)
 
     def parameters(self, *, restore: bool = True) -> Any:
         """A parameter buffer without backup that holds sevens, and its restorer."""
@@ -293,6 +312,60 @@ def gather_in_the_gradient_buffer(world: World) -> Any:
         world.guard.pause("grad_buffer")
         world.guard.resume()
     return gradients.read()
+
+
+def backup_of_gradients(world: World) -> Any:
+    """The pointer of a paused buffer without backup."""
+    tensor = world.torch_tensor(world.gradients())
+    world.guard.pause()
+    return world.cpu_backup(tensor)
+
+
+def backup_of_untracked_memory(world: World) -> Any:
+    world.guard.pause()
+    world.guard.resume()
+    with world.guard.disable():
+        tensor = world.torch_tensor(world.memory.allocate(3))
+    world.guard.pause()
+    return world.cpu_backup(tensor).sum().item()
+
+
+def backup_in_place(world: World) -> Any:
+    tensor = world.torch_tensor(world.memory.allocate(5))
+    part = tensor.view(1024, 1024).t()[3:5]
+    world.guard.pause()
+    view = world.cpu_backup(part)
+    found = [list(view.shape), view.stride() == part.stride(), int(view.sum()), view.dtype == part.dtype]
+    # Without a copy: what is written there is what comes back.
+    view.fill_(6)
+    del view
+    world.guard.resume()
+    return [*found, int(part.sum())]
+
+
+def backup_read_after_the_resume(world: World) -> Any:
+    tensor = world.torch_tensor(world.memory.allocate(5))
+    world.guard.pause()
+    view = world.cpu_backup(tensor)[7:]
+    world.guard.resume()
+    return int(view.sum())
+
+
+def backup_kept_from_an_earlier_pause(world: World) -> Any:
+    world.saver.retain_cpu_backup = True
+    memory = world.memory.allocate(5)
+    tensor = world.torch_tensor(memory)
+    world.guard.pause()
+    world.guard.resume()
+    memory.fill(6)
+    return int(world.cpu_backup(tensor)[0])
+
+
+def backup_in_an_old_build(world: World) -> Any:
+    tensor = world.torch_tensor(world.memory.allocate(5))
+    active = int(world.cpu_backup(tensor)[0])
+    world.guard.pause()
+    return [active, world.cpu_backup(tensor)]
 
 
 def verify_placement(world: World) -> Any:

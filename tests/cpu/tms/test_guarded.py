@@ -5,6 +5,7 @@ The driver is simulated; each program runs in a process of its own, because with
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -24,6 +25,8 @@ WORKER = Path(__file__).with_name("guarded_worker.py")
 NEW, OLD = "0.0.10", "0.0.9.post1"
 
 FAULT = "fault access"
+NO_BACKUP = "found paused allocation but cpu_backup does not exist"
+NOT_FOUND = "get_cpu_backup_pointer fail to find backup"
 NOT_ACTIVE = "Cannot pause allocation that is not active."
 NOT_PAUSED = "Cannot resume allocation that is not paused."
 FREED_TWICE = "CUresult error: 1 (invalid argument)  file=csrc/core.cpp func=free"
@@ -35,14 +38,23 @@ class Run:
     def __init__(self, wheel: Wheel, simulated: Path, folder: Path) -> None:
         self._wheel, self._simulated, self._folder = wheel, simulated, folder
 
-    def __call__(self, case: str, version: str, *, guarded: bool, settings: Mapping[str, str] | None = None) -> Any:
+    def __call__(
+        self,
+        case: str,
+        version: str,
+        *,
+        guarded: bool,
+        settings: Mapping[str, str] | None = None,
+        torch: bool = False,
+    ) -> Any:
         """What the program returned, the name of what it raised, or the line that was said when it died."""
         package = self._wheel(version)
         out = self._folder / "out.json"
         out.unlink(missing_ok=True)
-        job = {"case": case, "guarded": guarded, "saver": str(package.root), "out": str(out)}
+        job = {"case": case, "guarded": guarded, "saver": str(package.root), "out": str(out), "torch": torch}
         done = subprocess.run(
-            [sys.executable, "-I", "-S", "-B", str(WORKER), json.dumps(job)],
+            # With torch, from site-packages.
+            [sys.executable, "-I", *([] if torch else ["-S"]), "-B", str(WORKER), json.dumps(job)],
             env={
                 "PATH": os.environ.get("PATH", os.defpath),
                 "LD_PRELOAD": str(preload_library(Cuda(12), package)),
@@ -64,7 +76,8 @@ class Run:
             return answer.get("returned", answer.get("raised"))
         assert done.returncode in (1, -11), done.stderr
         self.text = done.stderr
-        return next((line for line in (FAULT, NOT_ACTIVE, NOT_PAUSED, FREED_TWICE) if line in done.stderr), done.stderr)
+        known = (FAULT, NOT_ACTIVE, NOT_PAUSED, FREED_TWICE, NO_BACKUP, NOT_FOUND)
+        return next((line for line in known if line in done.stderr), str(done.returncode))
 
 
 @pytest.fixture
@@ -125,6 +138,38 @@ CASES = [
 def test_a_wrong_order_is_no_death_and_no_silence(run: Run, case: Case) -> None:
     assert run(case.program, case.version, guarded=False, settings=case.settings) == case.before, run.text
     assert run(case.program, case.version, guarded=True, settings=case.settings) == case.after, run.text
+
+
+WITH_TORCH = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="torch is not installed; its CPU build is enough"
+)
+
+# Of cpu_backup: what torch_memory_saver's own function does without the guard.
+BACKUPS = [
+    Case("T07", "backup_of_gradients", NEW, NO_BACKUP, None),
+    Case("T07", "backup_of_untracked_memory", NEW, NOT_FOUND, 3 << 20),
+    Case("R13", "backup_in_place", NEW, "AssertionError", [[2, 1024], True, 10240, True, 12288]),
+    Case("R13", "backup_kept_from_an_earlier_pause", NEW, 5, 6),
+    Case("T07", "backup_in_an_old_build", OLD, "AttributeError", "CapabilityError"),
+]
+
+
+@pytest.mark.network
+@pytest.mark.behaviour
+@WITH_TORCH
+@pytest.mark.parametrize("case", BACKUPS, ids=lambda case: f"{case.program}-{case.version}")
+def test_a_backup_is_a_view_or_a_copy_or_none_and_never_the_end(run: Run, case: Case) -> None:
+    assert run(case.program, case.version, guarded=False, torch=True) == case.before, run.text
+    assert run(case.program, case.version, guarded=True, torch=True) == case.after, run.text
+
+
+@pytest.mark.network
+@pytest.mark.behaviour
+@WITH_TORCH
+def test_a_backup_that_is_read_in_place_keeps_its_tag_from_being_resumed(run: Run) -> None:
+    # Without the guard it reads memory that was given back.
+    assert run("backup_read_after_the_resume", NEW, guarded=True, torch=True) == "HeldError"
+    assert "its backup is read in place, and a resume gives it back to the system" in run.text
 
 
 @pytest.mark.network
