@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 import click
 
+from patchkit.cli.estimate import precision, print_estimate, read_arguments, write_picture
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import format_option
 from patchkit.cli.output import print_json
@@ -26,11 +27,13 @@ from patchkit.cli.saver import (
 from patchkit.errors import TmsError
 from patchkit.store.cache import default_cache
 from patchkit.tms.environment import FORMATS
+from patchkit.tms.estimate import Setting, estimate
 from patchkit.tms.identity import Identity, identify
 from patchkit.tms.library import HookMode, check_loads, fitting_library
 from patchkit.tms.package import Package
 from patchkit.tms.probe import can_free_while_paused, probe
 from patchkit.tms.process import loaded_package, look_at
+from patchkit.tms.shape import from_megatron
 from patchkit.tms.start import start_environment
 from patchkit.tms.triage import triage
 
@@ -137,3 +140,52 @@ def triage_command(*, logs: tuple[BinaryIO, ...], style: str) -> int:
         for name, item in found:
             click.echo("\n".join(triage_lines(str(name), item)))
     return int(ExitCode.NO if any(item.fatal for _, item in found) else ExitCode.DONE)
+
+
+@command.command("estimate")
+@click.argument("config", required=False, type=click.Path(path_type=Path), metavar="[CONFIG.json]")
+@click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE", help="An argument of Megatron, by its name.")
+@click.option("--no-grad-backup", is_flag=True, help="With disable_grad_buffers_cpu_backup.")
+@click.option("--no-param-backup", is_flag=True, help="With disable_param_buffers_cpu_backup.")
+@click.option(
+    "--weight-copies", type=click.IntRange(min=0), help="Copies of weights on the host. Default: a restorer's."
+)
+@click.option("--backup-kept", is_flag=True, help="Backups stay after a resume (retained, or 0.0.9.post1 and older).")
+@click.option(
+    "--activations", type=click.IntRange(min=0), default=0, metavar="BYTES", help="On the device in training."
+)
+@click.option("--untracked", type=click.IntRange(min=0), default=0, metavar="BYTES", help="On the device all the time.")
+@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Write the bars as a picture too.")
+@format_option
+def estimate_command(
+    *,
+    config: Path | None,
+    assignments: tuple[str, ...],
+    no_grad_backup: bool,
+    no_param_backup: bool,
+    weight_copies: int | None,
+    backup_kept: bool,
+    activations: int,
+    untracked: int,
+    svg: Path | None,
+    style: str,
+) -> int:
+    """Estimate the device and host memory of a rank in each phase, from Megatron's arguments (docs/estimate.md)."""
+    arguments = read_arguments(config, assignments)
+    setting = Setting(
+        **precision(arguments),
+        gradient_backup=not no_grad_backup,
+        parameter_backup=not no_param_backup,
+        weight_copies=int(no_param_backup) if weight_copies is None else weight_copies,
+        backup_kept=backup_kept,
+        activations=activations,
+        untracked=untracked,
+    )
+    found = estimate(*from_megatron(arguments), setting)
+    if svg is not None:
+        write_picture(svg, found)
+    if style == "json":
+        print_json(found)
+    else:
+        print_estimate(found)
+    return int(ExitCode.DONE)

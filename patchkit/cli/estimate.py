@@ -1,0 +1,82 @@
+"""What `patchkit tms estimate` reads and prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from patchkit.errors import UsageError, WriteFailedError
+from patchkit.tms.chart import as_svg, colour, in_words
+from patchkit.tms.estimate import Estimate
+
+_WIDTH = 48
+
+
+def read_arguments(file: Path | None, assignments: Sequence[str]) -> dict[str, Any]:
+    """Return Megatron's arguments by name: a JSON object, and NAME=VALUE over it, the value as JSON or as text."""
+    found: dict[str, Any] = {}
+    if file is not None:
+        try:
+            found = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{file}: {error}") from error
+        if not isinstance(found, dict):
+            raise UsageError(f"{file}: a JSON object is expected")
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise UsageError(f"--set {assignment}: NAME=VALUE is expected")
+        try:
+            found[name.strip().replace("-", "_")] = json.loads(text)
+        except ValueError:
+            found[name.strip().replace("-", "_")] = text
+    return found
+
+
+def precision(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what Megatron's arguments say of precision and optimizer, by the names of `Setting`."""
+    parameter_bytes = 2 if arguments.get("bf16") or arguments.get("fp16") else 4
+    in_fp32 = arguments.get("accumulate_allreduce_grads_in_fp32") or arguments.get("grad_reduce_in_fp32")
+    # Megatron turns it on by itself for bf16.
+    in_fp32 = bool(arguments.get("bf16")) if in_fp32 is None else bool(in_fp32)
+    return {
+        "parameter_bytes": parameter_bytes,
+        "gradient_bytes": 4 if in_fp32 else parameter_bytes,
+        "distributed_optimizer": bool(arguments.get("use_distributed_optimizer")),
+    }
+
+
+def write_picture(file: Path, estimate: Estimate) -> None:
+    """Write the bars as SVG. Raises WriteFailedError."""
+    try:
+        file.write_text(as_svg(estimate, "bytes of a rank by phase"), encoding="utf-8")
+    except OSError as error:
+        raise WriteFailedError(f"cannot write {file}: {error.strerror}") from error
+
+
+def print_estimate(estimate: Estimate) -> None:
+    """Print bars by phase, and what they are made of."""
+    from rich.console import Console  # noqa: PLC0415 - for bars only
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    most = max(max(phase.device_bytes, phase.host_bytes) for phase in estimate.phases) or 1
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for phase in estimate.phases:
+        for side, parts in (("device", phase.device), ("host", phase.host)):
+            bar = Text()
+            end = drawn = 0
+            for part, size in parts.items():
+                end += size
+                cells = round(end / most * _WIDTH)
+                bar.append("█" * (cells - drawn), style=colour(part))
+                drawn = cells
+            words = ", ".join(f"{part} {in_words(size)}" for part, size in parts.items())
+            table.add_row(f"{phase.name}, {side}", in_words(sum(parts.values())), bar)
+            if words:
+                table.add_row("", "", Text(words, style="dim"))
+    console = Console(soft_wrap=True)
+    console.print(f"a rank of pipeline stage {estimate.stage} has {estimate.parameters:,} parameters", highlight=False)
+    console.print(table)
