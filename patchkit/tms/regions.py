@@ -76,6 +76,7 @@ class Regions(Registry):
                     hint="empty the cache before the pause, or install torch_memory_saver 0.0.10 or later",
                 )
             imports.torch().cuda.empty_cache()
+            self._check_growth("empty_cache()", call_site())
 
     def _can_free_while_paused(self) -> bool:
         known = self._free_while_paused

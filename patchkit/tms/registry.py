@@ -92,6 +92,14 @@ class Registry:
                 if each.state is not State.ACTIVE:
                     raise unreadable(call, each, here)
 
+    def check_growth(self) -> None:
+        """Raise TrackedGrowthError when memory was allocated under a paused tag; also done by most other calls.
+
+        Call it after freeing while asleep: what is allocated after a free that nobody counted may replace it unnoticed.
+        """
+        with self._lock:
+            self._check_growth("check_growth()", call_site())
+
     def named_parameters(self, module: Any, *, tags: Iterable[str] = ()) -> Iterator[tuple[str, Any]]:
         """Yield parameters of ``module``, checking before each that ``tags`` (none: all but gradients) are there."""
         names = tuple(tags) or self._kept()

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 
-class DiedError(BaseException):
-    """What is exit(1) in the library; not an Exception, as nobody could catch it."""
+class DiedError(Exception):
+    """What is exit(1) in the library."""
 
 
 @dataclass(eq=False)
