@@ -21,6 +21,7 @@ _COMMANDS = (
     "history",
     "import",
     "lint",
+    "pins",
     "rebase",
     "regenerate",
     "revert",

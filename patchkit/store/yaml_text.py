@@ -249,3 +249,32 @@ def _null_as_written() -> Any:
 
     Representer.add_representer(type(None), lambda self, _: self.represent_scalar("tag:yaml.org,2002:null", "null"))
     return Representer
+
+
+def scalars(text: str, file: str) -> list[tuple[tuple[str | int, ...], str, int, bool]]:
+    """Return every text of a YAML document: its path, its value, its 0-based place, and whether it stands there so.
+
+    Raises StoreError with the 1-based line.
+    """
+    parse_yaml(text.encode(), file)
+    root = yaml.compose(text, Loader=_Loader)
+    starts = [0]
+    for line in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    found: list[tuple[tuple[str | int, ...], str, int, bool]] = []
+
+    def walk(node: yaml.Node, path: tuple[str | int, ...]) -> None:
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                walk(value, (*path, str(key.value)))
+        elif isinstance(node, yaml.SequenceNode):
+            for position, value in enumerate(node.value):
+                walk(value, (*path, position))
+        else:
+            at = starts[node.start_mark.line] + node.start_mark.column
+            at += text[at : at + 1] in ("'", '"')
+            found.append((path, node.value, at, text.startswith(node.value, at)))
+
+    if root is not None:
+        walk(root, ())
+    return found

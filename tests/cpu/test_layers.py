@@ -42,6 +42,8 @@ IMPORTERS: Mapping[str, frozenset[str]] = {
     "unearth": frozenset({"trees/index_session.py"}),
     "httpx2": frozenset({"trees/index_session.py"}),
     "elftools": frozenset({"tms/elf.py"}),
+    "tree_sitter": frozenset({"core/pins/dockerfile.py"}),
+    "tree_sitter_containerfile": frozenset({"core/pins/dockerfile.py"}),
     "torch": frozenset(),
     "megatron": frozenset(),
     "torch_memory_saver": frozenset(),
@@ -223,7 +225,7 @@ def test_a_good_import_is_left_alone(path: str, source: str) -> None:
     assert problems({path: source}) == []
 
 
-HEAVY = ("git", "rich", "yaml", "ruamel", "elftools", "unearth", "httpx2", "torch", "megatron")
+HEAVY = ("git", "rich", "yaml", "ruamel", "elftools", "tree_sitter", "unearth", "httpx2", "torch", "megatron")
 
 IMPORT_THE_COMMAND_LINE = "import patchkit.cli.main"
 ASK_FOR_THE_VERSION = """\

@@ -1,0 +1,52 @@
+"""Install files as data: what is pinned in each, and what is found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from patchkit.core.pins.model import NAMES
+from patchkit.operations.pins import check_pins, read_install_file
+from patchkit.store.location import default_patches, versions_file
+from patchkit.store.versions import load_versions
+from patchkit.tms.verdict import MINIMUM
+
+CASES = Path(__file__).parents[2] / "cases" / "pins"
+SMALL: list[dict[str, Any]] = yaml.safe_load((CASES / "small.yaml").read_text())
+
+
+@pytest.fixture
+def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The case's file, in a folder of its own."""
+    case: dict[str, Any] = request.getfixturevalue("case")
+    path = tmp_path / str(case["file"])
+    path.write_text(case["text"])
+    return path
+
+
+@pytest.mark.parametrize("case", SMALL, ids=[case["name"] for case in SMALL])
+def test_every_pin_of_a_file_is_found_and_nothing_else(case: dict[str, Any], file: Path) -> None:
+    reading = read_install_file(file)
+    found = [f"{reading.line(pin.at)} {NAMES[pin.package]} {pin.kind.value} {pin.value}" for pin in reading.pins]
+
+    assert found == case["pins"]
+
+
+@pytest.mark.parametrize("case", SMALL, ids=[case["name"] for case in SMALL])
+def test_what_is_wrong_with_a_file_is_found_and_nothing_else(case: dict[str, Any], file: Path) -> None:
+    report = check_pins([file], load_versions(versions_file(default_patches())), minimum=MINIMUM)
+
+    assert [f"{each.line} {each.level} {each.rule}" for each in report.findings] == case["findings"]
+    assert report.ok == (not any(" wrong " in each for each in case["findings"]))
+
+
+@pytest.mark.parametrize("case", SMALL, ids=[case["name"] for case in SMALL])
+def test_the_place_of_a_pin_is_where_its_characters_stand(case: dict[str, Any], file: Path) -> None:
+    reading = read_install_file(file)
+
+    assert [pin.value for pin in reading.pins if pin.span] == [
+        reading.text[pin.span[0] : pin.span[1]].strip() for pin in reading.pins if pin.span
+    ]
