@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from patchkit.errors import UsageError
 from patchkit.store.cache import default_cache
 from patchkit.store.location import default_patches, versions_file
 from patchkit.store.versions import load_versions
+from patchkit.tms.build import Need
 from patchkit.tms.identity import Identity
 from patchkit.tms.library import Cuda, Rocm, Runtime, torch_runtime
 from patchkit.tms.package import Package, installed_package, package_at
@@ -96,6 +97,15 @@ def identity_lines(identity: Identity) -> Iterator[str]:
         False: "not good enough for the series: it needs 0.0.10, or b5588e83d or later",
         None: "whether it is good enough for the series is not known: let patchkit tms probe try it out",
     }[identity.meets_minimum]
+
+
+def build_lines(needs: Sequence[Need]) -> Iterator[str]:
+    """Yield what `build-env` says."""
+    for need in needs:
+        state = need.found or "not set" if need.set_to or need.name.isupper() else need.found or "not found"
+        change = f"; set it to {need.set_to}" if need.set_to and not need.ok else ""
+        yield f"{'ok' if need.ok else 'missing'}: {need.name}: {one_line(state)}{change}"
+        yield f"  {one_line(need.why)}"
 
 
 def probe_lines(probed: Probed) -> Iterator[str]:

@@ -17,6 +17,7 @@ from patchkit.cli.output import print_json
 from patchkit.cli.saver import (
     asked_package,
     asked_runtime,
+    build_lines,
     identity_lines,
     place_option,
     probe_lines,
@@ -26,6 +27,7 @@ from patchkit.cli.saver import (
 )
 from patchkit.errors import TmsError
 from patchkit.store.cache import default_cache
+from patchkit.tms.build import build_needs, needs_as_shell
 from patchkit.tms.environment import FORMATS
 from patchkit.tms.estimate import Setting, estimate
 from patchkit.tms.identity import Identity, identify
@@ -83,6 +85,24 @@ def env_command(
         click.echo(f"note: {note.text}" + (f" [{note.defect}]" if note.defect else ""), err=True)
     click.echo(FORMATS[style](found), nl=False)
     return int(ExitCode.DONE)
+
+
+@command.command("build-env")
+@runtime_options
+@click.option("--format", "style", type=click.Choice(["text", "shell", "json"]), default="text", show_default=True)
+def build_env_command(*, cuda_major: int | None, rocm: bool, style: str) -> int:
+    """Say what a build from source needs here and why: `eval "$(patchkit tms build-env --format shell)"`.
+
+    Exits 1 when something is missing that no variable sets.
+    """
+    needs = build_needs(asked_runtime(cuda_major, rocm=rocm), os.environ)
+    if style == "json":
+        print_json(needs)
+    elif style == "shell":
+        click.echo(needs_as_shell(needs), nl=False)
+    else:
+        click.echo("\n".join(build_lines(needs)))
+    return int(ExitCode.DONE if all(need.ok or need.set_to for need in needs) else ExitCode.NO)
 
 
 @command.command("identify")
