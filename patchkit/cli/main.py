@@ -17,6 +17,7 @@ _COMMANDS = (
     "apply",
     "capture",
     "check-upstream",
+    "doctor",
     "explain",
     "history",
     "import",

@@ -44,7 +44,7 @@ IMPORTERS: Mapping[str, frozenset[str]] = {
     "elftools": frozenset({"tms/elf.py"}),
     "tree_sitter": frozenset({"core/pins/dockerfile.py"}),
     "tree_sitter_containerfile": frozenset({"core/pins/dockerfile.py"}),
-    "torch": frozenset(),
+    "torch": frozenset({"operations/fleet.py"}),
     "megatron": frozenset(),
     "torch_memory_saver": frozenset(),
 }
