@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from patchkit.core.pins.base_rules import base_findings
@@ -12,6 +13,7 @@ from patchkit.core.pins.patch_rules import patch_findings
 from patchkit.core.pins.pin_rules import pin_findings, same_pin
 from patchkit.core.pins.reading import Reading
 
+_PASSWORD = re.compile(r"//[^/@]*@")
 _NAMES = {"dockerfile": "Dockerfile", "pyproject": "TOML", "conda": "YAML"}
 
 
@@ -40,7 +42,7 @@ def pins_of(readings: Sequence[Reading]) -> tuple[PinReport, ...]:
             package=NAMES[pin.package],
             kind=pin.kind.value,
             value=pin.value,
-            repository=pin.repository,
+            repository=None if pin.repository is None else _PASSWORD.sub("//", pin.repository),
         )
         for reading in readings
         for pin in reading.pins

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from patchkit.core.pins.installs import conda_pin
@@ -64,7 +65,9 @@ def read_pyproject(text: str) -> Read:
     finder = _Finder(text)
     pins = [pin for value in _requirements(document) if (pin := requirement_pin(finder.word(value)))]
     for name, source in _sources(document):
-        pins = [pin for pin in pins if pin.package != _package(name)] + _source_pin(name, source, finder)
+        # An entry of another kind (a path, another index) leaves the version to the dependency.
+        if sources := _source_pin(name, source, finder):
+            pins = [pin for pin in pins if pin.package != _package(name)] + sources
     return pins, []
 
 
@@ -95,6 +98,9 @@ def _sources(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _source_pin(name: str, source: Any, finder: _Finder) -> list[Pin]:
+    if isinstance(source, list):
+        # uv takes one of several by its marker.
+        return [replace(pin, conditional=True) for each in source for pin in _source_pin(name, each, finder)]
     at = finder.word(name).at
     named = requirement_pin(literal(name, at))
     if named is None:

@@ -20,7 +20,7 @@ _ONLY_LOOK = frozenset({"--check", "--stat", "--numstat", "--summary"})
 _GIT_LOOSE = re.compile(
     r"--reject|--unidiff-zero|--recount|--inaccurate-eof|--ignore-whitespace|--ignore-space-change|-C[012]"
 )
-_PATCH_LOOSE = re.compile(r"--fuzz(=.*)?|-F\d*|-l|--ignore-whitespace|-f|--force|-t|--batch|-N|--forward")
+_PATCH_LOOSE = re.compile(r"--fuzz(=[1-9]\d*)?|-F([1-9]\d*)?|-l|--ignore-whitespace|-f|--force|-t|--batch")
 
 
 def applied_by(script: Script) -> list[Applied]:

@@ -72,7 +72,10 @@ def read_shell(text: str, base: int, shell: Shell, script: Script, stage: int = 
     for error in root.find_all(kind="ERROR"):
         shown = " ".join(error.text().split())[:60]
         script.problems.append((base + error.range().start.index, f"not understood as shell: {shown!r}"))
-    _Reader(text, base, script, stage).walk(root, shell, conditional=False)
+    try:
+        _Reader(text, base, script, stage).walk(root, shell, conditional=False)
+    except RecursionError:
+        script.problems.append((base, "nested too deeply to be read"))
 
 
 @dataclass(slots=True)

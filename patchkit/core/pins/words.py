@@ -15,6 +15,8 @@ Variables = Mapping[str, Word]
 """What is known of variables; a name that is missing has an unknown value."""
 
 _EXPANSION = re.compile(r"\$\{(\w+)(?:(:?[-+=?])(.*))?\}", re.DOTALL)
+_LONGEST = 1 << 16
+"""Characters that a word is expanded to; a variable made of itself again and again grows without end."""
 _Part = tuple[str, tuple[int, ...]]
 
 
@@ -125,4 +127,6 @@ def _unescaped(text: str, start: int, special: str | None) -> _Part:
 
 
 def _joined(parts: list[_Part]) -> _Part:
+    if sum(len(text) for text, _ in parts) > _LONGEST:
+        return UNKNOWN, (-1,)
     return "".join(text for text, _ in parts), tuple(place for _, places in parts for place in places)

@@ -43,6 +43,21 @@ def test_what_is_wrong_with_a_file_is_found_and_nothing_else(case: dict[str, Any
     assert report.ok == (not any(" wrong " in each for each in case["findings"]))
 
 
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("A=$A$A$A\n" * 60 + "pip install torch_memory_saver==$A\n", "pin-not-known"),
+        ("(" * 3000 + "true" + ")" * 3000, "not-read"),
+    ],
+    ids=["a variable made of itself", "deep nesting"],
+)
+def test_a_script_that_would_take_for_ever_is_not_read_for_ever(tmp_path: Path, text: str, rule: str) -> None:
+    (tmp_path / "install.sh").write_text(text)
+    report = check_pins([tmp_path / "install.sh"], load_versions(versions_file(default_patches())), minimum=MINIMUM)
+
+    assert [each.rule for each in report.findings] == [rule]
+
+
 @pytest.mark.parametrize("case", SMALL, ids=[case["name"] for case in SMALL])
 def test_the_place_of_a_pin_is_where_its_characters_stand(case: dict[str, Any], file: Path) -> None:
     reading = read_install_file(file)
