@@ -77,7 +77,7 @@ def test_of_two_definitions_of_one_name_nobody_knows_which() -> None:
 def test_what_a_chunk_says() -> None:
     text = b"def f(a):\n    self.g(a, x=1)\n    return h(\n        a\n    )\n"
 
-    assert calls_by_name(text) == {(b"g", b"    self.g(a, x=1)"), (b"h", b"    return h(\n        a\n    )")}
+    assert calls_by_name(text) == frozenset({(b"g", b"    self.g(a, x=1)"), (b"h", b"    return h(\n        a\n    )")})
     assert unbound(text) == {"self", "h"}
     assert reads(text) == ()
     assert not is_doubled(text)
