@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from releases import prepared_trees
 
+import patchkit
 from patchkit.operations.make import apply_to
 from patchkit.operations.sources import Workspace, fetch_release, load_workspace
 from patchkit.trees.archive import WheelTree, unpack
@@ -25,6 +26,7 @@ from patchkit.trees.archive import WheelTree, unpack
 Answer = dict[str, Any]
 Ask = Callable[[str, str], Answer]
 
+ROOT = Path(patchkit.__file__).parents[1]  # The child imports what it shares with `patchkit tms cycle`.
 WORKER = Path(__file__).with_name("worker.py")
 LIMIT = 300  # seconds for one child; it takes five
 MOST = 8  # children at a time, half a GiB each
@@ -124,7 +126,12 @@ class Runs:
                 text=True,
                 timeout=LIMIT,
                 check=False,
-                env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"},
+                env={
+                    **os.environ,
+                    "CUDA_VISIBLE_DEVICES": "",
+                    "OMP_NUM_THREADS": "1",
+                    "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
+                },
             )
             if child.returncode != 0:
                 raise RuntimeError(f"the child of the {kind} tree of {target} failed:\n{child.stderr[-4000:]}")

@@ -15,8 +15,9 @@ from functools import partial
 from typing import Any
 from unittest import mock
 
-import training
 from allocations import Recorder, identity
+
+from patchkit.tms.cycle.worker import training
 
 GRADS = "disable_grad_buffers_cpu_backup"
 PARAMS = "disable_param_buffers_cpu_backup"

@@ -9,13 +9,12 @@ import argparse
 import json
 import os
 import sys
-import tempfile
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import machine
+from patchkit.tms.cycle.worker import machine
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -27,15 +26,14 @@ def main(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments)
     # The patched text is judged by what it does; releases warn about a great many things.
     warnings.simplefilter("ignore")
-    with tempfile.TemporaryDirectory() as packages:
-        machine.put_packages(Path(packages), chosen.tree.resolve())
-        machine.pretend_cuda()
-        with machine.cuda_means_cpu():
-            machine.start_one_rank()
-            from scenarios import SCENARIOS
+    machine.put_packages(chosen.tree.resolve(), Path(__file__).with_name("stand_ins"))
+    machine.pretend_cuda()
+    with machine.cuda_means_cpu():
+        machine.start_one_rank()
+        from scenarios import SCENARIOS
 
-            # In the order of the table: what reloads modules must come last.
-            result = {name: _run(SCENARIOS[name]) for name in SCENARIOS if name in chosen.scenario}
+        # In the order of the table: what reloads modules must come last.
+        result = {name: _run(SCENARIOS[name]) for name in SCENARIOS if name in chosen.scenario}
     chosen.out.write_text(json.dumps(result), encoding="utf-8")
     return 0
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from releases import TARGETS, first_of_each_text
 
-from .trainings import Train
+from .trainings import Train, only
 
 pytestmark = [pytest.mark.behaviour, pytest.mark.network]
 
@@ -24,7 +24,7 @@ ALL = [(name, *way) for name in (RELEASES[0], NEWEST) for way in WAYS] + [(name,
 
 def plain(train: Train, megatron: str, *, sharded: bool, **changes: Any) -> list[dict[str, Any]]:
     """The steps of the same training without flags and without a pause."""
-    steps: list[dict[str, Any]] = train(megatron, flags=False, sharded=sharded, cycles=0, **changes).only["steps"]
+    steps: list[dict[str, Any]] = only(train(megatron, flags=False, sharded=sharded, cycles=0, **changes))["steps"]
     return steps
 
 
@@ -32,7 +32,7 @@ def plain(train: Train, megatron: str, *, sharded: bool, **changes: Any) -> list
 def test_three_cycles_change_no_bit_of_gradients_parameters_and_optimizer(
     train: Train, megatron: str, flags: bool, sharded: bool
 ) -> None:
-    found = train(megatron, flags=flags, sharded=sharded).only
+    found = only(train(megatron, flags=flags, sharded=sharded))
 
     assert found["steps"] == plain(train, megatron, sharded=sharded)
     assert len(found["steps"]) == 4
@@ -43,7 +43,7 @@ def test_three_cycles_change_no_bit_of_gradients_parameters_and_optimizer(
 def test_a_pause_frees_the_device_and_takes_the_host_memory_that_the_model_says(
     train: Train, megatron: str, flags: bool, sharded: bool
 ) -> None:
-    found = train(megatron, flags=flags, sharded=sharded).only
+    found = only(train(megatron, flags=flags, sharded=sharded))
 
     assert found["paused"] == [{"device": 0, "host": found["live"] - found["unbacked"]}] * 3
     assert (found["unbacked"] > 0) is flags
@@ -52,13 +52,13 @@ def test_a_pause_frees_the_device_and_takes_the_host_memory_that_the_model_says(
 @pytest.mark.parametrize("megatron", [RELEASES[0], NEWEST])
 @pytest.mark.parametrize("sharded", [True, False])
 def test_the_flags_save_exactly_the_buffers(train: Train, megatron: str, sharded: bool) -> None:
-    with_flags, without = (train(megatron, flags=flags, sharded=sharded).only for flags in (True, False))
+    with_flags, without = (only(train(megatron, flags=flags, sharded=sharded)) for flags in (True, False))
 
     assert without["paused"][0]["host"] - with_flags["paused"][0]["host"] == with_flags["unbacked"]
 
 
 def test_without_a_restore_the_parameters_are_lost_so_the_equality_above_means_something(train: Train) -> None:
-    lost = train(NEWEST, restore=False).only["steps"]
+    lost = only(train(NEWEST, restore=False))["steps"]
     kept = plain(train, NEWEST, sharded=True)
 
     assert lost[0] == kept[0]
@@ -69,7 +69,7 @@ def test_without_a_restore_the_parameters_are_lost_so_the_equality_above_means_s
 def test_touching_a_paused_buffer_faults_and_is_told(train: Train, flags: bool) -> None:
     found = train(NEWEST, flags=flags, touch=True)
 
-    assert (found.codes, found.answers) == ([-signal.SIGSEGV], [{}])
+    assert (found.codes, found.answers) == ((-signal.SIGSEGV,), ({},))
     assert len(found.reports[0]) == 1
     assert found.reports[0][0].startswith("fault access: 0x")
     assert found.reports[0][0].endswith(" is reserved, but nothing is mapped there")
@@ -79,7 +79,7 @@ def test_two_ranks_train_on_the_same_bits(train: Train) -> None:
     found = train(NEWEST, world=2)
     without = train(NEWEST, world=2, flags=False, cycles=0)
 
-    assert (found.codes, without.codes) == ([0, 0], [0, 0])
+    assert (found.codes, without.codes) == ((0, 0), (0, 0))
     assert [answer["steps"] for answer in found.answers] == [answer["steps"] for answer in without.answers]
     assert found.answers[0]["steps"][0]["losses"] != found.answers[1]["steps"][0]["losses"]
     for answer in found.answers:
@@ -91,7 +91,7 @@ def test_two_ranks_train_on_the_same_bits(train: Train) -> None:
 
 @pytest.mark.parametrize("saver", ["0.0.9", "0.0.9.post1"])
 def test_a_build_without_nested_regions_cannot_make_the_buffers(train: Train, saver: str) -> None:
-    found = train(NEWEST, saver).only
+    found = only(train(NEWEST, saver))
 
     assert found["raised"] == "AssertionError"
     assert "in _with_region_config" in found["traceback"]
@@ -101,20 +101,20 @@ def test_a_build_without_nested_regions_cannot_make_the_buffers(train: Train, sa
 def test_a_build_with_the_double_release_dies_when_memory_is_freed_while_paused(train: Train, saver: str) -> None:
     found = train(NEWEST, saver, flags=False)
 
-    assert (found.codes, found.answers) == ([1], [{}])
+    assert (found.codes, found.answers) == ((1,), ({},))
     assert "CUresult error: 1 (invalid argument)  file=csrc/core.cpp func=free line=65" in found.said[0]
     assert found.reports[0][0].startswith("misuse cuMemUnmap: nothing is mapped at 0x")
 
 
 @pytest.mark.parametrize("saver", ["0.0.9", "0.0.9.post1"])
 def test_the_same_build_goes_on_when_nothing_is_freed(train: Train, saver: str) -> None:
-    found = train(NEWEST, saver, flags=False, free=False).only
+    found = only(train(NEWEST, saver, flags=False, free=False))
 
     assert found["steps"] == plain(train, NEWEST, sharded=True)
 
 
 def test_a_build_without_backup_has_no_regions_of_that_kind(train: Train) -> None:
-    found = train(NEWEST, "0.0.8").only
+    found = only(train(NEWEST, "0.0.8"))
 
     assert found["raised"] == "TypeError"
     assert "enable_cpu_backup" in found["traceback"]

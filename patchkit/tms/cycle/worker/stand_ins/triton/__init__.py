@@ -1,4 +1,4 @@
-"""Stand-in for ``triton``; the worker copies it as that package into a folder of its own.
+"""Stand-in for ``triton``, which the worker puts before any other.
 
 Some releases import triton without a guard to define kernels that the tests never launch. Only
 what those definitions evaluate at import is here.

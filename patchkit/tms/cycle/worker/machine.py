@@ -6,7 +6,6 @@ of 0.12 that refuses to quantize an empty list.
 """
 
 import importlib
-import shutil
 import sys
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -14,20 +13,23 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-HERE = Path(__file__).parent
+STAND_INS = Path(__file__).parent / "stand_ins"
+"""Packages that Megatron imports, and what runs here does not need."""
 
 # Optional accelerators: with them absent, every machine takes the same plain PyTorch path.
 ABSENT = ("transformer_engine", "transformer_engine_torch", "apex", "amp_C", "flash_attn", "flashinfer")
 
 
-def put_packages(folder: Path, tree: Path) -> None:
-    """Make ``tree`` and our stand-ins, written below ``folder``, the first places of imports."""
-    for name in ("torch_memory_saver", "triton"):
-        package = folder / name
-        package.mkdir(parents=True)
-        source = {"torch_memory_saver": "stand_in_tms.py", "triton": "stand_in_triton.py"}[name]
-        shutil.copyfile(HERE / source, package / "__init__.py")
-    sys.path[:0] = [str(folder), str(tree)]
+def put_packages(tree: Path, *stand_ins: Path) -> None:
+    """Take ``megatron`` from ``tree`` and nothing else from there, and other packages from ``stand_ins`` first.
+
+    A tree may be a site-packages folder with a torch of its own.
+    """
+    sys.path[:0] = [str(folder) for folder in (*stand_ins, STAND_INS)]
+    # Megatron is a namespace package, which other folders on the path could add to.
+    package = ModuleType("megatron")
+    package.__path__ = [str(tree / "megatron")]
+    sys.modules["megatron"] = package
     for name in ABSENT:
         sys.modules[name] = None  # type: ignore[assignment]
     if not hasattr(typing, "override"):

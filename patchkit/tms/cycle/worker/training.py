@@ -130,7 +130,7 @@ def train(ddp: Any, *, reload: bool) -> dict[str, Any]:
     for step in range(STEPS):
         ddp.zero_grad_buffer()
         optimizer.zero_grad()
-        losses = _accumulate(ddp, step)
+        losses = accumulate(ddp, step)
         ddp.finish_grad_sync()
         ddp.scale_gradients(0.5)
         before = {f"after backward: {name}": digest for name, digest in digests(ddp).items()}
@@ -143,7 +143,7 @@ def train(ddp: Any, *, reload: bool) -> dict[str, Any]:
     return seen
 
 
-def _accumulate(ddp: Any, step: int) -> list[str]:
+def accumulate(ddp: Any, step: int) -> list[str]:
     """The losses of all microbatches; only the last one may start the communication."""
     losses = []
     for microbatch in range(MICROBATCHES):

@@ -1,75 +1,13 @@
-"""Train one Megatron tree with the real torch_memory_saver under the simulator, pausing between steps.
-
-    python cycle_worker.py '{"tree": ..., "saver": ..., "out": ..., ...}'
-
-The job: `tree` (folder that holds megatron/), `saver` (folder that holds torch_memory_saver/), `out` (file for the
-result), `flags` (fields of the series), `sharded` (distributed optimizer), `cycles` (pause after that many steps),
-`free` (free memory while paused), `touch` (read a paused buffer), `restore` (parameters after a pause), `rank`,
-`world`, `store` (file of the process group).
-"""
+"""Steps, pauses and what is seen of them, in the process of one rank."""
 
 from __future__ import annotations
 
 import importlib
-import json
-import os
-import sys
-import tempfile
-import traceback
-import warnings
-from pathlib import Path
 from typing import Any
 
 STEPS = 4
 SPARE = 1000
 """Bytes of a tensor that is freed while everything is paused."""
-
-
-def main(job: dict[str, Any]) -> None:
-    """Answer the job; what goes wrong in Python is part of the answer."""
-    warnings.simplefilter("ignore")
-    sys.path.insert(0, str(Path(__file__).parents[1] / "behaviour"))
-    machine: Any = importlib.import_module("machine")
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            answer = run(machine, job, Path(folder))
-    except Exception as error:  # a build that raises is an answer
-        answer = {"raised": type(error).__name__, "traceback": traceback.format_exc()}
-    Path(job["out"]).write_text(json.dumps(answer), encoding="utf-8")
-
-
-def run(machine: Any, job: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Prepare the process, then train."""
-    machine.put_packages(folder, Path(job["tree"]))
-    # The real package in the place of the stand-in.
-    sys.path.insert(0, job["saver"])
-    machine.pretend_cuda()
-    device: Any = importlib.import_module("device")
-    allocator = device.CachingAllocator()
-    pretend_pools(allocator)
-    with machine.cuda_means_cpu():
-        start_ranks(machine, job)
-        return Cycle(job, allocator, device).train()
-
-
-def pretend_pools(allocator: Any) -> None:
-    """What torch_memory_saver takes from torch beside its hooks."""
-    torch: Any = importlib.import_module("torch")
-    torch.cuda.MemPool = type("MemPool", (), {"__init__": lambda _pool, allocator=None: None})
-    torch.cuda.use_mem_pool = allocator.use_mem_pool
-    torch.cuda.empty_cache = allocator.empty_cache
-    torch.get_device_module = lambda *_: torch.cuda
-
-
-def start_ranks(machine: Any, job: dict[str, Any]) -> None:
-    """The process group of all ranks, which find each other by a file."""
-    distributed: Any = importlib.import_module("torch.distributed")
-    plain = distributed.init_process_group
-    store = distributed.FileStore(job["store"], job["world"])
-    distributed.init_process_group = lambda *_, **__: plain(
-        "gloo", store=store, rank=job["rank"], world_size=job["world"]
-    )
-    machine.start_one_rank()
 
 
 class Cycle:
@@ -120,7 +58,7 @@ class Cycle:
     def _step(self, ddp: Any, optimizer: Any, step: int) -> dict[str, Any]:
         ddp.zero_grad_buffer()
         optimizer.zero_grad()
-        losses = self.training._accumulate(ddp, step * self.job["world"] + self.job["rank"])
+        losses = self.training.accumulate(ddp, step * self.job["world"] + self.job["rank"])
         ddp.finish_grad_sync()
         if step == 0:
             # The optimizer makes its state at its first step.
@@ -187,11 +125,3 @@ class Cycle:
 
     def _state_digests(self, optimizer: Any) -> dict[str, str]:
         return {f"state {at}": self.training.digest(value) for at, value in enumerate(self._state(optimizer))}
-
-
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
-    main(json.loads(sys.argv[1]))
-    sys.stdout.flush()
-    # The threads of the process group may not be joined in time; the result is on disk.
-    os._exit(0)

@@ -1,4 +1,4 @@
-"""Stand-in for ``torch_memory_saver``; the worker copies it as that package into a folder of its own.
+"""Stand-in for ``torch_memory_saver``, which the worker puts before any other.
 
 It keeps the shape of the real singleton: ``region`` as a context manager, and a ``hook_mode`` that
 can be written until the library is initialised and never read. Instead of moving memory it keeps

@@ -20,15 +20,15 @@ GRANULARITY = 4096
 class CachingAllocator:
     """Segments by pool and size; what is freed is kept until `empty_cache`."""
 
-    def __init__(self) -> None:
+    def __init__(self, major: int) -> None:
         # What is preloaded stands before the runtime; the library of 0.0.8 does not bring one.
-        ctypes.CDLL("libcudart.so.12", ctypes.RTLD_GLOBAL)
+        ctypes.CDLL(f"libcudart.so.{major}", ctypes.RTLD_GLOBAL)
         self._library = ctypes.CDLL(None)
         self._free: dict[tuple[object, int], list[int]] = {}
         self._pools: list[object] = [None]
 
     @contextmanager
-    def use_mem_pool(self, pool: object, device: object = None) -> Iterator[None]:
+    def use_mem_pool(self, pool: object, device: object = None) -> Iterator[None]:  # noqa: ARG002 - torch's signature
         """As torch.cuda.use_mem_pool: what is allocated inside comes from segments of the pool's own."""
         self._pools.append(pool)
         try:
@@ -112,14 +112,17 @@ class Simulator:
 
     @property
     def device_bytes(self) -> int:
+        """Bytes of memory on the device that something is mapped to."""
         return int(self._library.patchkit_sim_device_bytes())
 
     @property
     def host_bytes(self) -> int:
+        """Bytes of pinned host memory."""
         return int(self._library.patchkit_sim_host_bytes())
 
     @property
     def misuses(self) -> int:
+        """Wrong calls so far."""
         return int(self._library.patchkit_sim_misuses())
 
 
