@@ -167,5 +167,7 @@ class ArgumentRuleError(UsageError):
     def __init__(self, violations: tuple[str, ...]) -> None:
         super().__init__("; ".join(violations))
         self.violations = violations
+
+
 class TrainerError(TmsError):
     """The Python that is to train on the CPU lacks something, or cannot import Megatron."""

@@ -225,6 +225,9 @@ def test_a_good_import_is_left_alone(path: str, source: str) -> None:
     assert problems({path: source}) == []
 
 
+# The commands that are about torch_memory_saver.
+OF_TMS = frozenset({"tms", "tms_cycle", "run", "doctor"})
+
 HEAVY = ("git", "rich", "yaml", "ruamel", "elftools", "tree_sitter", "unearth", "httpx2", "torch", "megatron")
 
 IMPORT_THE_COMMAND_LINE = "import patchkit.cli.main"
@@ -245,6 +248,29 @@ def test_starting_loads_nothing_heavy(statement: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)
 
     assert json.loads(done.stderr) == []
+
+
+@pytest.mark.parametrize(
+    ("modules", "absent"),
+    [
+        pytest.param(
+            [path.stem for path in (PACKAGE / "cli" / "commands").glob("*.py") if path.stem not in OF_TMS],
+            "patchkit.tms",
+            id="the patch tool loads nothing of torch_memory_saver",
+        ),
+        pytest.param(
+            ["tms", "tms_cycle", "run"],
+            "patchkit.operations.plan",
+            id="commands of torch_memory_saver load nothing that applies patches",
+        ),
+    ],
+)
+def test_the_commands_of_one_world_load_nothing_of_the_other(modules: list[str], absent: str) -> None:
+    imports = "\n".join(f"import patchkit.cli.commands.{name}" for name in modules if name != "__init__")
+    code = f"import sys\n{imports}\nsys.stderr.write(str([m for m in sys.modules if m.startswith({absent!r})]))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)
+
+    assert done.stderr == "[]"
 
 
 def test_the_version_is_told_by_a_command() -> None:

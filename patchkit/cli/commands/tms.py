@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 import click
 
+from patchkit.cli.commands import tms_cycle
 from patchkit.cli.estimate import precision, print_estimate, read_arguments, write_picture
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import format_option
@@ -43,6 +44,9 @@ from patchkit.tms.triage import triage
 @click.group("tms")
 def command() -> None:
     """Ask about torch_memory_saver: which library, which build, what it does, what a log says. No GPU is needed."""
+
+
+command.add_command(tms_cycle.command)
 
 
 @command.command("path")
