@@ -22,6 +22,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "behaviour"))  # Where it is written which releases differ.
 
 CACHE = default_cache()
+NEWEST_SAVER = "0.0.10"
 
 Train = Callable[..., Trained]
 Command = Callable[..., tuple[int, str, str]]
@@ -50,15 +51,19 @@ class Trainings:
         self._interpreter = look_at_python(sys.executable)
         self._known: dict[tuple[str, str, int, Training], Trained] = {}
 
-    def train(self, megatron: str, saver: str = "0.0.10", *, major: int = 12, **changes: Any) -> Trained:
+    def train(self, megatron: str, saver: str = NEWEST_SAVER, *, major: int = 12, **changes: Any) -> Trained:
         """Train a patched release; ``changes`` are fields of Training."""
         training = Training(**changes)
         key = (megatron, saver, major, training)
         if key not in self._known:
             bench = Bench(self.tree(megatron), fetch_saver(saver), major, self._interpreter, CACHE)
-            # Most tests compare with this one; two of a kind are one import of torch and Megatron.
-            plain = Training(flags=False, sharded=training.sharded, world=training.world, cycles=0)
-            for each, trained in bench.train([training, plain]).items():
+            # What most tests look at runs along: several of a kind are one import of torch and Megatron.
+            along = [Training(flags=False, sharded=training.sharded, world=training.world, cycles=0)]
+            if training.world == 1 and saver == NEWEST_SAVER:
+                both = (True, False)
+                along += [Training(flags=on, sharded=split) for on in both for split in both]
+                along += [Training(flags=False, sharded=split, cycles=0) for split in both]
+            for each, trained in bench.train([training, *along]).items():
                 self._known.setdefault((megatron, saver, major, each), trained)
         return self._known[key]
 
