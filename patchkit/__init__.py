@@ -3,16 +3,16 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from patchkit.core.carry import CarryResult, carry_file, carry_patch
+    from patchkit.core.carry import CarryResult, Status, Verdict, carry_file, carry_patch
 
 __version__ = "0.1.0"
 
-__all__ = ["CarryResult", "__version__", "carry_file", "carry_patch"]
+__all__ = ["CarryResult", "Status", "Verdict", "__version__", "carry_file", "carry_patch"]
 
 
 def __getattr__(name: str) -> Any:
     """Import the carry engine when it is asked for: `patchkit --version` does without."""
-    if name in ("CarryResult", "carry_file", "carry_patch"):
+    if name in ("CarryResult", "Status", "Verdict", "carry_file", "carry_patch"):
         from patchkit.core import carry  # noqa: PLC0415 - see above
 
         return getattr(carry, name)

@@ -10,7 +10,7 @@ from patchkit.core.gating.alarm import Alarm
 from patchkit.core.gating.drift import Drift
 
 
-class Status(Enum):
+class Status(str, Enum):
     """The answer for a whole file."""
 
     CLEAN = "clean"
@@ -19,7 +19,7 @@ class Status(Enum):
     CONFLICT = "conflict"
 
 
-class Verdict(Enum):
+class Verdict(str, Enum):
     """What became of one hunk."""
 
     EXACT = "exact"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -91,14 +92,14 @@ def patch_answer(session: Session, patch: SeriesPatch, considered: Considered) -
     elif _is_other_than_asked(session, report):
         verdict, state = "review", "look"
     elif verdict == "conflict" and all(hunk.state != "broken" for hunk in hunks):
-        # Every hunk has its place; what came out of it is refused.
-        verdict = "failed"
+        # Every hunk has its place and what came out of it is refused, or there is nothing left to put a hunk into.
+        verdict = "failed" if report.reason else "conflict"
     checks = _checks(session, patch, considered) if verdict != "conflict" else ()
     answer = PatchAnswer(
         name=patch.name,
         state=state,
         verdict=verdict,
-        reason=report.reason,
+        reason=report.reason or _undecided(verdict, hunks),
         base=report.base,
         variant=report.variant,
         groups=groups(patch.document, session.target, hunks),
@@ -108,6 +109,14 @@ def patch_answer(session: Session, patch: SeriesPatch, considered: Considered) -
         review=report.review,
     )
     return with_states(answer, state)
+
+
+def _undecided(verdict: str, hunks: Sequence[HunkAnswer]) -> str:
+    """Say why a patch is in conflict of which no hunk is."""
+    if verdict != "conflict" or any(hunk.state == "broken" for hunk in hunks):
+        return ""
+    names = ", ".join(hunk.id for hunk in hunks if hunk.review)
+    return f"a person has to decide what becomes of {names}: the target changed what is there"
 
 
 def _checks(session: Session, patch: SeriesPatch, considered: Considered) -> tuple[CheckReport, ...]:

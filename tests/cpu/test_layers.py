@@ -225,8 +225,8 @@ def test_a_good_import_is_left_alone(path: str, source: str) -> None:
     assert problems({path: source}) == []
 
 
-# The commands that are about torch_memory_saver.
-OF_TMS = frozenset({"tms", "tms_cycle", "run", "doctor"})
+# The commands that are about torch_memory_saver, or about it as well.
+OF_TMS = frozenset({"tms", "tms_cycle", "run", "doctor", "pins"})
 
 HEAVY = ("git", "rich", "yaml", "ruamel", "elftools", "tree_sitter", "unearth", "httpx2", "torch", "megatron")
 

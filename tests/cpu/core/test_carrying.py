@@ -66,6 +66,13 @@ def test_the_same_import_from_one_place_needs_no_review() -> None:
     assert [(alarm.rule, alarm.harmless) for alarm in result.hunks[0].alarms] == [(Rule.DUPLICATE, True)]
 
 
+def test_status_and_verdict_are_the_words_that_stand_for_them() -> None:
+    result = Carrying(BASE, BASE.replace(b"self.register(data)", b"self.register(data, 1)"), BASE, "x.py").result()
+
+    assert result.status == "clean"
+    assert [hunk.verdict for hunk in result.hunks] == ["exact"]
+
+
 def test_what_is_no_python_has_not_been_brought_together() -> None:
     changed = BASE.replace(b"self.register(data)", b"self.register(data, self.name)")
     target = BASE.replace(b"self.register(data)", b"self.register(self.place, data)")
