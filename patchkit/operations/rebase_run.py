@@ -167,7 +167,9 @@ class Run:
             problem = Problem(stop.report.reason, patch=stop.report.name)
             return self._answer("refused", ok=False, problems=(problem,), edit_dir=self._edit_dir)
         if self._around.dry_run:
-            return self._answer(stop.report.state, ok=False)
+            # The whole way was gone: what is worst says it, not where a person would have to begin.
+            states = {considered.report.state for considered in self._last}
+            return self._answer("conflict" if "conflict" in states else stop.report.state, ok=False)
         session, request = self._session, self._session.request
         added = session.upstream.added
         edit_dir = self._edit_dir or claim(self._folder, self._around.edit_dir, session.target.name)

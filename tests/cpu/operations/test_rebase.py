@@ -12,7 +12,7 @@ from trees.snapshots import contents, snapshot
 
 from patchkit.core.rebasing.rebased import PatchRebase, Rebased
 from patchkit.core.report import Problem
-from patchkit.errors import PatchkitError, StoreError, UsageError
+from patchkit.errors import PatchkitError, StoreError, TreeError, UsageError
 from patchkit.operations.lint import lint
 from patchkit.operations.rebase import abort, rebase, resume
 from patchkit.operations.rebase_run import Surroundings
@@ -1174,3 +1174,19 @@ def test_a_link_that_was_put_into_the_series_meanwhile_is_refused(world: Callabl
         run.go_on()
 
     assert list((run.world.root / "outside").iterdir()) == []
+
+
+def test_what_is_no_repository_is_said_before_anything_is_carried(
+    world: Callable[[dict[str, bytes]], Run], tmp_path: Path
+) -> None:
+    with pytest.raises(TreeError, match="is not a git repository"):
+        world(MOVED).onto(repository=tmp_path)
+
+
+def test_a_dry_run_ends_with_the_worst_of_its_patches(world: Callable[[dict[str, bytes]], Run]) -> None:
+    run = world({**DRIFTED, **CLASH_2})
+    run.around = replace(run.around, dry_run=True)
+    result = run.onto()
+
+    assert [patch.state for patch in result.patches] == ["review", "conflict"]
+    assert result.verdict == "conflict"
