@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,10 +18,12 @@ from patchkit.store.cache import default_cache
 from patchkit.store.location import default_patches, versions_file
 from patchkit.store.versions import load_versions
 from patchkit.tms.build import Need
+from patchkit.tms.environment import ActorEnvironment
 from patchkit.tms.identity import Identity
 from patchkit.tms.library import Cuda, Rocm, Runtime, torch_runtime
 from patchkit.tms.package import Package, installed_package, package_at
 from patchkit.tms.probe import MODES, Outcome, Probed
+from patchkit.tms.start import start_environment
 from patchkit.tms.triage import Triage, short
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -72,6 +76,18 @@ def asked_package(place: str | None, *, verbose: bool) -> Package:
         reporter=StderrReporter(verbose=verbose),
     )
     return package_at(wheel, cache=default_cache())
+
+
+def asked_environment(package: Package, runtime: Runtime, *, cpu_backup: bool, check: bool = True) -> ActorEnvironment:
+    """Return the environment for a process that starts from this one, and print its notes on standard error.
+
+    Raises TmsNotFoundError, TmsFileError, UsageError.
+    """
+    roots = [Path(entry) for entry in sys.path if entry]
+    found = start_environment(package, runtime, os.environ, records(), roots=roots, cpu_backup=cpu_backup, check=check)
+    for note in found.notes:
+        click.echo(f"note: {note.text}" + (f" [{note.defect}]" if note.defect else ""), err=True)
+    return found
 
 
 def identity_lines(identity: Identity) -> Iterator[str]:

@@ -176,11 +176,10 @@ def _upstream(series: Series, known: Known, request: Request, around: Surroundin
 
         # Else every base would be out of reach, and the answer that there is none.
         ask_repository(request.repository, "rev-parse", "--git-dir")
-    touched = sorted({hunk.file for patch in series.patches for hunk in patch.document.hunks})
     return Upstream(
         known.listed,
         request.repository,
-        beyond=Beyond(known, tuple(touched)),
+        beyond=Beyond(known, tuple(series.files)),
         cache=around.cache,
         reporter=around.reporter,
     )

@@ -71,8 +71,7 @@ def check_upstream(
         # Nobody expects an answer about what is neither listed nor found.
         unasked = {f"v{release.version}" for release in shipped}
         earlier = [title for title in earlier if title not in unasked]
-    touched = {hunk.file for patch in workspace.sources.series.patches for hunk in patch.document.hunks}
-    wanted = as_carried(wanted, sorted(touched), workspace.targets, asked.repository)
+    wanted = as_carried(wanted, workspace.sources.series.files, workspace.targets, asked.repository)
     notes = (f"not looked at, older than what the series was made for: {', '.join(earlier)}",) if earlier else ()
     answers, told = _answers(workspace, asked, wanted, cache or default_cache(), reporter)
     states = [answer.state for answer in answers if answer.state != "unreachable"]

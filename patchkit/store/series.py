@@ -51,6 +51,11 @@ class Series(msgspec.Struct, frozen=True):
     """In the order in which they are applied."""
     digest: str
 
+    @property
+    def files(self) -> list[str]:
+        """Every file that a hunk of the series is for, on any target, sorted."""
+        return sorted({hunk.file for patch in self.patches for hunk in patch.document.hunks})
+
     def patch(self, name: str) -> SeriesPatch:
         """Return the patch called ``name``. Raises UsageError."""
         for patch in self.patches:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 import click
 
-from patchkit.cli.saver import asked_package, asked_runtime, place_option, records, runtime_options
+from patchkit.cli.saver import asked_environment, asked_package, asked_runtime, place_option, runtime_options
 from patchkit.errors import UsageError
-from patchkit.tms.start import start_environment
 
 
 @click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -22,16 +20,8 @@ def command(
     *, cuda_major: int | None, rocm: bool, place: str | None, no_cpu_backup: bool, words: tuple[str, ...]
 ) -> int:
     """Run a command with torch_memory_saver preloaded, in what `patchkit tms env` prints."""
-    found = start_environment(
-        asked_package(place, verbose=False),
-        asked_runtime(cuda_major, rocm=rocm),
-        os.environ,
-        records(),
-        roots=[Path(entry) for entry in sys.path if entry],
-        cpu_backup=not no_cpu_backup,
-    )
-    for note in found.notes:
-        click.echo(f"note: {note.text}" + (f" [{note.defect}]" if note.defect else ""), err=True)
+    package, runtime = asked_package(place, verbose=False), asked_runtime(cuda_major, rocm=rocm)
+    found = asked_environment(package, runtime, cpu_backup=not no_cpu_backup)
     sys.stdout.flush()
     try:
         os.execvpe(words[0], words, {**os.environ, **found.variables})  # noqa: S606 - it takes this process' place

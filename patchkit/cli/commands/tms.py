@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -16,6 +15,7 @@ from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import format_option
 from patchkit.cli.output import print_json
 from patchkit.cli.saver import (
+    asked_environment,
     asked_package,
     asked_runtime,
     build_lines,
@@ -37,7 +37,6 @@ from patchkit.tms.package import Package
 from patchkit.tms.probe import can_free_while_paused, probe
 from patchkit.tms.process import loaded_package, look_at
 from patchkit.tms.shape import from_megatron
-from patchkit.tms.start import start_environment
 from patchkit.tms.triage import triage
 
 
@@ -76,17 +75,8 @@ def env_command(
     *, cuda_major: int | None, rocm: bool, place: str | None, style: str, no_cpu_backup: bool, no_check: bool
 ) -> int:
     """Print the environment for an actor: `eval "$(patchkit tms env)"`. Notes go to standard error."""
-    found = start_environment(
-        asked_package(place, verbose=False),
-        asked_runtime(cuda_major, rocm=rocm),
-        os.environ,
-        records(),
-        roots=[Path(entry) for entry in sys.path if entry],
-        cpu_backup=not no_cpu_backup,
-        check=not no_check,
-    )
-    for note in found.notes:
-        click.echo(f"note: {note.text}" + (f" [{note.defect}]" if note.defect else ""), err=True)
+    package, runtime = asked_package(place, verbose=False), asked_runtime(cuda_major, rocm=rocm)
+    found = asked_environment(package, runtime, cpu_backup=not no_cpu_backup, check=not no_check)
     click.echo(FORMATS[style](found), nl=False)
     return int(ExitCode.DONE)
 
