@@ -499,10 +499,10 @@ def test_a_question_that_takes_too_long_is_stopped(
 ) -> None:
     tree = GitTree(repository, "main")
     assert tree.ask("rev-parse", "main", seconds=60).decode().strip() == tree.commit
-    slow = tmp_path / "slow-git"
+    slow = tmp_path / "git"
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
     slow.chmod(0o755)
-    monkeypatch.setattr(type(tree._repo.git), "GIT_PYTHON_GIT_EXECUTABLE", str(slow))
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     with pytest.raises(TimeoutError, match="git log took longer than"):
         tree.ask("log", "--format=%H", "main", seconds=0.2)
 
