@@ -494,6 +494,38 @@ def test_an_exported_tree_is_the_same_as_the_checkout(repository: Path, tmp_path
 # Asking git, and who works here.
 
 
+def test_git_is_asked_without_the_library_that_reads_objects(repository: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from patchkit.trees.git import GitTree, ask_repository, identity\n"
+        f"place = Path({str(repository)!r}); tree = GitTree(place, 'v1'); tree.ask('show', '-s'); identity(place)\n"
+        "ask_repository(place, 'rev-parse', 'HEAD'); print(len(list(tree.paths())), 'git' in sys.modules)\n"
+        "tree.read('run.sh'); print('git' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=Path(__file__).parents[3], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "4 False\nTrue\n"
+
+
+@pytest.mark.parametrize("damage", ["HEAD", "objects", "refs"])
+def test_what_only_looks_like_a_repository_does_not_stand_for_one_above_it(
+    repository: Path, tmp_path: Path, damage: str
+) -> None:
+    git(tmp_path, "init", "-q", "repository/sub")
+    sub = repository / "sub"
+    (sub / ".git" / damage).rename(sub / ".git" / "lost")
+
+    with pytest.raises(TreeError) as caught:
+        GitTree(sub, "v1")
+
+    assert caught.value.message == f"{sub} is not a git repository"
+    (sub / ".git" / "lost").rename(sub / ".git" / damage)
+    (sub / ".git" / "HEAD").write_text("nothing\n")
+    with pytest.raises(TreeError, match="fatal: not a git repository"):
+        GitTree(sub, "v1")
+
+
 def test_a_question_that_takes_too_long_is_stopped(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
