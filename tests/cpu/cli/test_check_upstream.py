@@ -68,6 +68,46 @@ def test_the_json_is_of_the_shipped_schema(check: Command, tmp_path: Path) -> No
     assert [(target["name"], target["state"]) for target in answer["targets"]] == [("1.0", "fine"), ("2.0", "broken")]
 
 
+_HEAVY = (
+    "ast_grep_py",
+    "git",
+    "jinja2",
+    "pyflakes",
+    "rapidfuzz",
+    "rich",
+    "ruamel",
+    "unidiff",
+    "yaml",
+    "zipfile",
+    "patchkit.core.carry",
+    "patchkit.cli.rendering.html",
+    "patchkit.operations.upstream_look",
+    "patchkit.trees.archive",
+    "patchkit.trees.index",
+)
+"""What a run that has nothing to compute, to download or to draw does without."""
+
+
+def test_what_is_known_is_told_without_engine_libraries_or_other_forms(check: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, MOVED)
+    repository = tracked(there)
+    first = check(there, "--git", repository, "--format", "json")
+    program = (
+        "import sys; from patchkit.cli.main import run; code = run(sys.argv[1:])\n"
+        f"print(code, [name for name in {_HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    )
+    arguments = ["--offline", "--patches", str(there.series), "--git", str(repository), "--format", "json"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, "check-upstream", *arguments],
+        cwd=Path(__file__).parents[3],
+        env={**os.environ, "PATCHKIT_CACHE": str(there.cache)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (done.stdout, done.stderr.splitlines()[-1]) == (first.out, f"{first.code} []")
+
+
 def test_a_second_run_has_nothing_new_to_say(check: Command, tmp_path: Path) -> None:
     there = world(tmp_path, CLASH)
     first = check(there, "--new-only")
