@@ -18,11 +18,13 @@ from patchkit.tms.package import Package, package_at
 from patchkit.trees.archive import WheelTree, unpack
 from patchkit.trees.index import fetch_wheel
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "behaviour"))  # Where it is written which releases differ.
+sys.path.insert(0, str(Path(__file__).parents[1] / "behaviour"))  # Where it is written which releases differ.
+from releases import TARGETS, first_of_each_text
 
 CACHE = default_cache()
 NEWEST_SAVER = "0.0.10"
+RELEASES = first_of_each_text([name for name, target in TARGETS.items() if target.release])
+NEWEST = RELEASES[-1]
 
 Train = Callable[..., Trained]
 Command = Callable[..., tuple[int, str, str]]
@@ -42,6 +44,21 @@ def fetch_saver(version: str) -> Package:
     return package_at(wheel, cache=CACHE)
 
 
+def _along(megatron: str, saver: str) -> list[Training]:
+    """What the tests look at of a release and a build of torch_memory_saver."""
+    both = (True, False)
+    if saver != NEWEST_SAVER:
+        return [Training(), *(Training(flags=False, free=free) for free in both)]
+    found = [Training(), Training(flags=False, cycles=0)]
+    if megatron in (RELEASES[0], NEWEST):
+        found += [Training(flags=on, sharded=split) for on in both for split in both]
+        found.append(Training(flags=False, sharded=False, cycles=0))
+    if megatron == NEWEST:
+        found += [Training(restore=False), *(Training(flags=on, touch=True) for on in both)]
+        found += [Training(world=2), Training(world=2, flags=False, cycles=0)]
+    return found
+
+
 class Trainings:
     """Trees, and the trainings that were run on them."""
 
@@ -57,13 +74,8 @@ class Trainings:
         key = (megatron, saver, major, training)
         if key not in self._known:
             bench = Bench(self.tree(megatron), fetch_saver(saver), major, self._interpreter, CACHE)
-            # What most tests look at runs along: several of a kind are one import of torch and Megatron.
-            along = [Training(flags=False, sharded=training.sharded, world=training.world, cycles=0)]
-            if training.world == 1 and saver == NEWEST_SAVER:
-                both = (True, False)
-                along += [Training(flags=on, sharded=split) for on in both for split in both]
-                along += [Training(flags=False, sharded=split, cycles=0) for split in both]
-            for each, trained in bench.train([training, *along]).items():
+            # What other tests look at runs along: importing torch and Megatron takes as long as ten trainings.
+            for each, trained in bench.train([training, *_along(megatron, saver)]).items():
                 self._known.setdefault((megatron, saver, major, each), trained)
         return self._known[key]
 
