@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     import git
 
 _FALLBACK_COMMITTER = {"GIT_COMMITTER_NAME": "patchkit", "GIT_COMMITTER_EMAIL": "patchkit@localhost"}
-_LINK, _SUBMODULE = 0o120000, 0o160000
+_FOLDER, _LINK, _SUBMODULE = 0o040000, 0o120000, 0o160000
+_NOTHING = (0, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +93,18 @@ class GitTree:
 
     def blob_id(self, path: str) -> str | None:
         """Return the blob id of ``path`` without reading its content, or None. Raises UnsafePathError on a link."""
-        repo = self._objects.repo
-        from git import Commit  # noqa: PLC0415 - see _Objects
-
+        *folders, name = checked(path).split("/")
         with self._talking(f"{self.commit}:{path}"):
-            try:
-                found = Commit(repo, bytes.fromhex(self.commit)).tree.join(checked(path))
-            except KeyError:
-                return None
-        if found.mode == _LINK:
+            entries = self._objects.folder(f"{self.commit}^{{tree}}")
+            for folder in folders:
+                mode, object_id = entries.get(folder, _NOTHING)
+                if mode != _FOLDER:
+                    return None
+                entries = self._objects.folder(object_id)
+        mode, object_id = entries.get(name, _NOTHING)
+        if mode == _LINK:
             raise UnsafePathError(f"{self.label}: {path} is a link, and links are not followed")
-        return str(found.hexsha) if stat.S_ISREG(found.mode) else None
+        return object_id if stat.S_ISREG(mode) else None
 
     def paths(self, under: str = "") -> Iterator[str]:
         """Yield the paths of regular files below the folder ``under``, sorted."""
@@ -141,11 +143,7 @@ class GitTree:
 
     def _content(self, blob: str) -> bytes:
         with self._talking(blob):
-            _id, _kind, size, content = self._objects.repo.git.get_object_data(blob)
-            # From a process that dies in the middle of an object the library takes what it got.
-            if len(content) != size:
-                raise ValueError(f"it has {size} bytes, and {len(content)} can be read")
-            return content
+            return self._objects.read(blob)
 
     @contextmanager
     def _talking(self, wanted: str) -> Iterator[None]:
@@ -169,6 +167,7 @@ class _Objects:
 
     def __init__(self, program: GitProgram) -> None:
         self.program = program
+        self._folders: dict[str, Mapping[str, tuple[int, str]]] = {}
 
     @cached_property
     def repo(self) -> git.Repo:
@@ -186,6 +185,32 @@ class _Objects:
             raise TreeError(f"{self.program.repository} is not a git repository") from error
         repo.git.update_environment(**self.program.environment)
         return repo
+
+    def read(self, name: str) -> bytes:
+        """Return the content of an object. Raises ValueError, OSError."""
+        _id, _kind, size, content = self.repo.git.get_object_data(name)
+        # From a process that dies in the middle of an object the library takes what it got.
+        if len(content) != size:
+            raise ValueError(f"it has {size} bytes, and {len(content)} can be read")
+        return content
+
+    def folder(self, name: str) -> Mapping[str, tuple[int, str]]:
+        """Return mode and object id of what is in a folder, by name; read once for all revisions that have it so."""
+        if name not in self._folders:
+            self._folders[name] = dict(_listed(self.read(name), len(name.partition("^")[0]) // 2))
+        return self._folders[name]
+
+
+def _listed(content: bytes, width: int) -> Iterator[tuple[str, tuple[int, str]]]:
+    """Yield the entries of a tree object; ``width`` is the length of an object id in bytes."""
+    at = 0
+    while at < len(content):
+        space, end = content.index(b" ", at), content.index(b"\0", at)
+        yield (
+            os.fsdecode(content[space + 1 : end]),
+            (int(content[at:space], 8), content[end + 1 : end + 1 + width].hex()),
+        )
+        at = end + 1 + width
 
 
 def ask_repository(repository: Path, *command: str, stdin: bytes = b"") -> bytes:
