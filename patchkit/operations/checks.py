@@ -80,8 +80,7 @@ class _KnownLines:
     def __init__(self, patch: SeriesPatch) -> None:
         self._cache = ContentCache(default_cache())
         self._key = f"1-{patch.digest.removeprefix('sha256:')}-{_engine()}"
-        kept = self._cache.get("checks", self._key)
-        self._lines: dict[str, list[int]] = kept if isinstance(kept, dict) else {}
+        self._lines = self._kept()
         self._changed = False
 
     def find(self, check: CheckSpec, text: PythonText) -> list[int]:
@@ -91,9 +90,13 @@ class _KnownLines:
             self._changed = True
         return self._lines[key]
 
+    def _kept(self) -> dict[str, list[int]]:
+        return self._cache.get_as("checks", self._key, dict[str, list[int]]) or {}
+
     def save(self) -> None:
         if self._changed:
-            self._cache.put("checks", self._key, self._lines)
+            # Another process may have found other lines meanwhile.
+            self._cache.put("checks", self._key, {**self._kept(), **self._lines})
 
 
 @lru_cache(maxsize=1)

@@ -116,11 +116,14 @@ def _answers(
 
         look = Look(workspace, asked, cache, reporter)
         look.fetch(unknown)
-        for each in unknown:
-            answer = found[each.target.name] = look.at(each)
-            if answer.fingerprint and look.lasting:
-                known.put(each.target, base, answer)
-        notes = look.notes
+        told: dict[int, tuple[str, ...]] = {}
+        for at, looked in look.at_all(unknown):
+            each = unknown[at]
+            found[each.target.name] = looked.answer
+            told[at] = looked.notes
+            if looked.answer.fingerprint and looked.lasting:
+                known.put(each.target, base, looked.answer)
+        notes = [note for _, notes in sorted(told.items()) for note in notes]
     pairs = ((each, found[each.target.name]) for each in wanted)
     return tuple(_as_now(answer, each) for each, answer in pairs if answer is not None), notes
 

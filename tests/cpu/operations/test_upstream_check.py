@@ -21,6 +21,7 @@ from patchkit.core.reported import parse_reported, print_reported
 from patchkit.core.upstream import Release, Target
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
+from patchkit.operations import processes
 from patchkit.operations.rebase import rebase, resume
 from patchkit.operations.rebase_run import Surroundings
 from patchkit.operations.rebase_session import Request
@@ -73,6 +74,30 @@ def test_a_target_with_the_recorded_text_is_proved_again(world: Callable[..., Wo
     )
     assert (hunk["intent"], hunk["new"]) == ("Leave a mark.", {"scope": "Buffer.reload", "first": 15, "last": 21})
     assert hunk["diff"].startswith(f"--- a/{CODE}\n+++ b/{CODE}\n@@ -15,6 +15,7 @@ reload-mark\n")
+
+
+def test_other_processes_see_the_same_and_it_is_kept(
+    world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = world(MOVED)
+    repository = tracked(made)
+    kept = made.cache / "upstream"
+    monkeypatch.setattr(processes, "_processors", lambda: 1)
+    alone, files = look(made, repository=repository), contents(kept)
+    shutil.rmtree(kept)
+    here, seen = os.getpid(), list[str]()
+    at = module.Look._at
+
+    def noted(self: module.Look, wanted: Wanted) -> module.Looked:
+        seen.extend([wanted.target.name] if os.getpid() == here else [])
+        return at(self, wanted)
+
+    monkeypatch.setattr(module.Look, "_at", noted)
+    monkeypatch.setattr(module, "_FEW", 2)
+    monkeypatch.setattr(processes, "_processors", lambda: 3)
+
+    assert (look(made, repository=repository), contents(kept), seen) == (alone, files, [])
+    assert len(alone.targets) == len(files) == 3
 
 
 def test_a_recorded_hunk_that_stands_elsewhere_says_how_far(world: Callable[..., World]) -> None:
