@@ -98,6 +98,11 @@ class Upstream:
             self._trees[key] = self._open(target)
         return self._trees[key]
 
+    def let_go(self, target: Target) -> None:
+        """Forget what was read of a release; it is opened again when somebody asks for it."""
+        if target.release is not None:
+            self._trees.pop(target.commit or target.name, None)
+
     def _unlisted(self, asked: str) -> tuple[Target, SourceTree] | None:
         """Return a target that only patchkit lists, or None. Raises UsageError when its text is out of reach."""
         target = self._beyond.known.find_unlisted(asked) if self._beyond else None

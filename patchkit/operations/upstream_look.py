@@ -81,6 +81,8 @@ class Look:
     def _at(self, wanted: Wanted) -> Looked:
         self._notes.clear()
         answer = self._answer_or_why_not(wanted)
+        # A wheel keeps what was read of it, five MiB; of twenty releases that is more than all the rest.
+        self._upstream.let_go(wanted.target)
         return Looked(answer, tuple(self._notes), not self._upstream.missed)
 
     def _answer_or_why_not(self, wanted: Wanted) -> TargetAnswer:

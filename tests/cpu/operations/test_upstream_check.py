@@ -100,6 +100,23 @@ def test_other_processes_see_the_same_and_it_is_kept(
     assert len(alone.targets) == len(files) == 3
 
 
+def test_of_releases_only_the_base_is_held_open(world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> None:
+    made = world(MOVED)
+    held: list[list[str]] = []
+    at = module.Look._at
+
+    def noted(self: module.Look, wanted: Wanted) -> module.Looked:
+        seen = at(self, wanted)
+        held.append(sorted(self._upstream._trees))
+        return seen
+
+    monkeypatch.setattr(module.Look, "_at", noted)
+    targets = [target.commit or target.name for target in look(made).targets]
+
+    # The second is no recorded one: it is carried to from the first.
+    assert held == [[], targets[:1]]
+
+
 def test_a_recorded_hunk_that_stands_elsewhere_says_how_far(world: Callable[..., World]) -> None:
     made = world(MOVED)
     assert regenerate(made.series, cache=made.cache).problems == ()
