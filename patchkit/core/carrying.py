@@ -10,6 +10,7 @@ from patchkit.core.carried import CarryResult, Conflict, Status, Verdict
 from patchkit.core.comparison import Comparison
 from patchkit.core.gating import gates
 from patchkit.core.gating.alarm import Alarm, Rule
+from patchkit.core.gating.kinship import strangers
 from patchkit.core.hunk_reports import CONTEXT, HunkReports
 from patchkit.core.merging.merge import Kind, Region
 from patchkit.core.merging.pieces import Piece, Range, Spans, conflicts, content, joined, put_together
@@ -78,9 +79,13 @@ class Carrying:
         return Piece(*places, [Conflict(*self._texts)], [span])
 
     def _alarms(self, merged: bytes | None) -> tuple[Alarm, ...]:
-        if merged is None or not self._compared.is_python:
+        if merged is None:
             return ()
-        return gates.alarms(*self._texts, merged, python=self._python)
+        base, changed, target = self._texts
+        if not self._compared.is_python:
+            stranger = strangers(base, target, merged) if target not in (base, merged) and changed != base else None
+            return (stranger,) if stranger is not None else ()
+        return gates.alarms(base, changed, target, merged, python=self._python)
 
     def _by_lines(self) -> list[Piece]:
         """Return the target in pieces: what stays as it is, and what became of each region."""
