@@ -13,7 +13,7 @@ from pathlib import Path
 from patchkit import __version__
 from patchkit.core.rebasing.rebased import Rebased
 from patchkit.errors import PatchkitError, StoreError, UsageError
-from patchkit.operations.coverage import refuse_bad_ranges
+from patchkit.operations.coverage import refuse_bad_ranges, variants_for, why_not_needed
 from patchkit.operations.known import Known, load_known
 from patchkit.operations.rebase_run import Run, Surroundings
 from patchkit.operations.rebase_session import Request, Session
@@ -48,6 +48,7 @@ def rebase(folder: Path, request: Request, around: Surroundings) -> Rebased:
         series, _upstream(series, known, request, around), request, load_resolutions(folder), read_lock(folder)
     )
     _refuse_foreign_list(folder, known, session)
+    _refuse_gaps(session)
     return Run(folder, session, known.listed, around).go(())
 
 
@@ -193,6 +194,26 @@ def _refuse_foreign_list(folder: Path, known: Known, session: Session) -> None:
             None,
             f"there is no {VERSIONS} of its own to write {session.target.title} into",
             hint=f"copy {versions_file(folder)} into {folder}",
+        )
+
+
+def _refuse_gaps(session: Session) -> None:
+    """Raise UsageError when a patch that was not asked for is for no such target, so that nothing could be written."""
+    target, asked = session.target, session.request.patches
+    gaps = [
+        patch.name
+        for patch in session.series.patches
+        if asked
+        and patch.name not in asked
+        and not variants_for(patch.document, target)
+        and why_not_needed(patch.document.not_needed, target) is None
+    ]
+    if gaps:
+        has = "has" if len(gaps) == 1 else "have"
+        names = " ".join(patch.name for patch in session.series.patches if patch.name in (*asked, *gaps))
+        raise UsageError(
+            f"{' and '.join(gaps)} {has} no variant for {target.title} either, and a target needs every patch",
+            hint=f"carry them together: `patchkit rebase {names} --onto {session.request.onto}`, or name no patch for all",
         )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from trees.faults import full_disk, killed_at, tripped
+from trees.reporters import Told
 from trees.repositories import git
 from trees.snapshots import contents, snapshot
 
@@ -885,6 +886,35 @@ def test_a_patch_that_was_not_asked_for_keeps_its_variant_and_later_ones_lie_on_
 
     assert (result.verdict, states(result)) == ("written", {"first": "kept", "second": "clean"})
     proved(run)
+
+
+def test_one_patch_alone_does_not_go_where_the_others_have_no_variant_and_that_is_said_before_any_work(
+    world: Callable[..., Run],
+) -> None:
+    run = world(NEAR)
+    document = run.world.series / "second" / "patch.yaml"
+    document.write_bytes(document.read_bytes().replace(b'releases: ">=1.0"', b'releases: "==1.0"'))
+    before = run.world.sources()
+    told = Told()
+    run.around = replace(run.around, reporter=told)
+    with pytest.raises(UsageError) as caught:
+        run.onto(patches=("first",))
+
+    assert caught.value.message == "second has no variant for v2.0 either, and a target needs every patch"
+    assert caught.value.hint == (
+        "carry them together: `patchkit rebase first second --onto 2.0`, or name no patch for all"
+    )
+    assert (told.lines, run.world.sources()) == ([], before)
+
+
+def test_one_patch_alone_goes_where_the_others_are_not_needed(world: Callable[..., Run]) -> None:
+    run = world(NEAR)
+    document = run.world.series / "second" / "patch.yaml"
+    text = document.read_bytes().replace(b'releases: ">=1.0"', b'releases: "==1.0"')
+    document.write_bytes(text + b'not-needed:\n  - releases: ">=2.0"\n    reason: Upstream has it.\n')
+    result = run.onto(patches=("first",), accept=True)
+
+    assert (result.verdict, states(result)) == ("written", {"first": "accepted", "second": "kept"})
 
 
 def test_the_order_is_that_of_the_series_and_the_base_side_has_the_patches_below(world: Callable[..., Run]) -> None:
