@@ -22,7 +22,7 @@ from patchkit.operations.rebase_targets import Beyond, Upstream
 from patchkit.store.edit_dir import EditDir, already_open, find_open
 from patchkit.store.edit_room import OPEN, PENDING, ROOM, clear_room, sweep_room
 from patchkit.store.files import refuse_links
-from patchkit.store.location import VERSIONS, versions_file
+from patchkit.store.location import VERSIONS, series_option, versions_file
 from patchkit.store.lock import read_lock
 from patchkit.store.memory import load_resolutions
 from patchkit.store.pending import drop, finish, is_pending
@@ -37,11 +37,12 @@ def rebase(folder: Path, request: Request, around: Surroundings) -> Rebased:
     if is_pending(_pending(folder)):
         raise UsageError(
             f"a write of {folder} was cut short",
-            hint="finish it with `patchkit rebase --continue`, or drop it with --abort if it had not begun",
+            hint=f"finish it with `patchkit rebase --continue{series_option(folder)}`, or drop it with --abort "
+            "if it had not begun",
         )
     unfinished = find_open(folder)
     if unfinished is not None:
-        raise already_open(unfinished)
+        raise already_open(folder, unfinished)
     refuse_links(folder)
     series, known = _sources(folder)
     session = Session(
@@ -78,7 +79,8 @@ def resume(
     if series.digest != state.series:
         raise UsageError(
             "the series has changed since this rebase began",
-            hint="begin anew: `patchkit rebase --abort` first (your edited files are in the edit directory)",
+            hint=f"begin anew: `patchkit rebase --abort{series_option(folder)}` first "
+            "(your edited files are in the edit directory)",
         )
     request = Request(
         onto=state.target,
@@ -94,7 +96,8 @@ def resume(
     if session.target.commit != state.commit:
         raise UsageError(
             f"{state.target} is another commit now: {session.target.commit}, it was {state.commit}",
-            hint="begin anew with `patchkit rebase --abort`, or name the commit itself with --onto",
+            hint=f"begin anew with `patchkit rebase --abort{series_option(folder)}`, "
+            "or name the commit itself with --onto",
         )
     run = Run(folder, session, listed.listed, around, edit_dir)
     return run.resume(state, signed, skip=skip)
@@ -105,7 +108,8 @@ def abort(folder: Path) -> Rebased:
     dropped = False
     if is_pending(_pending(folder)):
         if not drop(_pending(folder)):
-            raise UsageError(f"{folder} is written in part already", hint="finish it: patchkit rebase --continue")
+            hint = f"finish it: `patchkit rebase --continue{series_option(folder)}`"
+            raise UsageError(f"{folder} is written in part already", hint=hint)
         clear_room(folder)
         dropped = True
     try:
@@ -209,11 +213,13 @@ def _refuse_gaps(session: Session) -> None:
         and why_not_needed(patch.document.not_needed, target) is None
     ]
     if gaps:
+        option = series_option(session.series.folder)
         has = "has" if len(gaps) == 1 else "have"
         names = " ".join(patch.name for patch in session.series.patches if patch.name in (*asked, *gaps))
         raise UsageError(
             f"{' and '.join(gaps)} {has} no variant for {target.title} either, and a target needs every patch",
-            hint=f"carry them together: `patchkit rebase {names} --onto {session.request.onto}`, or name no patch for all",
+            hint=f"carry them together: `patchkit rebase {names} --onto {session.request.onto}{option}`, or name no "
+            "patch for all",
         )
 
 
@@ -225,4 +231,5 @@ def _unfinished(folder: Path) -> EditDir:
 
 
 def _no_rebase(folder: Path) -> UsageError:
-    return UsageError(f"{folder} has no unfinished rebase", hint="begin one with `patchkit rebase --onto TARGET`")
+    hint = f"begin one with `patchkit rebase --onto TARGET{series_option(folder)}`"
+    return UsageError(f"{folder} has no unfinished rebase", hint=hint)

@@ -191,7 +191,7 @@ class Run:
             state,
             texts={patch.name: text for patch, settled, text in self._settled if settled.text},
             files=drafts(stop.carried, session.target),
-            pages=pages(stop.carried, stop.report, session.target, session.resolutions),
+            pages=pages(stop.carried, stop.report, session.target, session.resolutions, series=self._folder),
             resolutions=self._resolutions,
         )
         return self._answer(stop.report.state, ok=False, edit_dir=edit_dir)

@@ -19,6 +19,7 @@ from patchkit.operations.rebase_moves import find_renames, with_moves
 from patchkit.operations.rebase_targets import Upstream, existing_result
 from patchkit.operations.rebase_variant import Variant
 from patchkit.store.edit_dir import Settled
+from patchkit.store.location import series_option
 from patchkit.store.series import Series, SeriesPatch
 from patchkit.trees.interface import SourceTree
 
@@ -127,7 +128,7 @@ def replayed(session: Session, patch: SeriesPatch, settled: Settled, text: bytes
             f"{patch.name}.patch",
             None,
             "the settled text does not fit any more",
-            hint="begin anew: patchkit rebase --abort",
+            hint=f"begin anew: `patchkit rebase --abort{series_option(session.series.folder)}`",
         )
     return made
 

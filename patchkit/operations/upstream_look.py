@@ -24,6 +24,7 @@ from patchkit.operations.upstream_carried import carried
 from patchkit.operations.upstream_recorded import differs, not_recorded, recorded
 from patchkit.operations.upstream_targets import Asked, Wanted
 from patchkit.progress import Reporter
+from patchkit.store.location import series_option
 from patchkit.store.memory import load_resolutions
 from patchkit.store.series import Series
 from patchkit.trees.interface import SourceTree
@@ -134,7 +135,8 @@ class Look:
             return recorded(self._series, wanted.target, lock, tree)
         except StoreError as error:
             # The lock belongs to these sources, and the text is the recorded one: only a damaged series comes here.
-            raise StoreError(error.file, error.key, error.message, hint="run `patchkit regenerate`") from error
+            hint = f"run `patchkit regenerate{series_option(self._series.folder)}`"
+            raise StoreError(error.file, error.key, error.message, hint=hint) from error
 
     def _base(self, wanted: Wanted) -> str | None:
         """Return whose variants are carried: for a branch that moved on, those of where it was."""

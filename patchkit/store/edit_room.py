@@ -14,6 +14,7 @@ import msgspec
 from patchkit.core.series import Document
 from patchkit.errors import StoreError, WriteFailedError
 from patchkit.store.documents import load_document
+from patchkit.store.location import series_option
 
 ROOM = ".rebase"
 """Folder below that of the series."""
@@ -122,7 +123,7 @@ def read_open(series: Path) -> Path | None:
     file = series / ROOM / OPEN
     if not os.path.lexists(file):
         return None
-    hint = "drop the rebase with `patchkit rebase --abort`; the series is as it was"
+    hint = f"drop the rebase with `patchkit rebase --abort{series_option(series)}`; the series is as it was"
     if file.is_symlink():
         raise StoreError(str(file), None, "is a link, and links are not followed", hint=hint)
     try:

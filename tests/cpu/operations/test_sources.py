@@ -74,7 +74,7 @@ def test_a_lock_that_is_older_than_the_sources_is_an_error_that_names_what_chang
     assert caught.value.message == (
         f"{series}/lock.yaml: series: the lock does not belong to these sources (changed: mode)"
     )
-    assert caught.value.hint == "run `patchkit regenerate`"
+    assert caught.value.hint == f"run `patchkit regenerate --patches {series}`"
 
 
 def test_a_target_of_the_lock_that_nobody_knows_any_more_is_an_error_that_names_it(series: Path) -> None:

@@ -87,7 +87,8 @@ def test_an_open_yaml_that_is_not_whole_says_how_to_get_rid_of_it(series: Path, 
     with pytest.raises(StoreError, match=r"open\.yaml: is no whole open\.yaml") as caught:
         read_open(series)
 
-    assert caught.value.hint == "drop the rebase with `patchkit rebase --abort`; the series is as it was"
+    command = f"patchkit rebase --abort --patches {series}"
+    assert caught.value.hint == f"drop the rebase with `{command}`; the series is as it was"
 
 
 def test_an_open_yaml_that_is_a_link_is_not_followed(series: Path, tmp_path: Path) -> None:
