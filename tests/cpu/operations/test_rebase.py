@@ -901,9 +901,8 @@ def test_one_patch_alone_does_not_go_where_the_others_have_no_variant_and_that_i
         run.onto(patches=("first",))
 
     assert caught.value.message == "second has no variant for v2.0 either, and a target needs every patch"
-    assert caught.value.hint == (
-        "carry them together: `patchkit rebase first second --onto 2.0`, or name no patch for all"
-    )
+    command = f"patchkit rebase first second --onto 2.0 --patches {run.world.series}"
+    assert caught.value.hint == f"carry them together: `{command}`, or name no patch for all"
     assert (told.lines, run.world.sources()) == ([], before)
 
 
