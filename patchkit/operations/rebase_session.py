@@ -13,6 +13,7 @@ from patchkit.core.rebasing.rebased import PatchRebase
 from patchkit.core.series import LockDocument
 from patchkit.core.upstream import Target
 from patchkit.errors import StoreError
+from patchkit.operations.obstacles import obstacles
 from patchkit.operations.rebase_carried import CarriedPatch
 from patchkit.operations.rebase_carry import carry_layer
 from patchkit.operations.rebase_moves import find_renames, with_moves
@@ -102,6 +103,7 @@ class Session:
             before,
             self.resolutions,
             renames=find_renames(before, old, self.tree) if old is not None else None,
+            in_the_way=obstacles(before, self.tree),
             accept_resolutions=self.request.accept_resolutions,
         )
         return with_moves(carried, self.tree)

@@ -33,7 +33,7 @@ from patchkit.operations.upstream_targets import Asked, Wanted, as_carried
 from patchkit.store.series import load_series
 from patchkit.store.versions import load_versions
 
-from .carried_world import CODE, CODE_1, NOTES, NOTES_1, World
+from .carried_world import CODE, CODE_1, NOTES, NOTES_1, RELEASE_1, World
 from .test_rebase import CLASH, DRIFTED, HAS_IT, MOVED, REFUSED
 
 NOTHING = Discovery()
@@ -695,3 +695,61 @@ def test_an_unwritten_rule_is_no_condition_for_dropping(world: Callable[..., Wor
 def load_lock_text(lock: Path) -> str:
     """The digest of the series that a lock names."""
     return next(line.split()[1] for line in lock.read_text().splitlines() if line.startswith("series:"))
+
+
+EXTRA = "megatron/core/extra.py"
+IN_THE_WAY = [
+    pytest.param({f"{EXTRA}/__init__.py": b"HERE = 1\n"}, EXTRA, "the target has a folder there", id="a folder"),
+    pytest.param(
+        {"megatron/core/tools": b"#!/bin/sh\n"},
+        "megatron/core/tools/extra.py",
+        "the target has a file megatron/core/tools, and no folder",
+        id="a file above it",
+    ),
+]
+
+
+def makes_a_file(made: World, path: str, releases: dict[str, dict[str, bytes]]) -> None:
+    """Let the second patch make a file, and regenerate the series for ``releases``."""
+    document, variant = made.series / "second" / "patch.yaml", made.series / "second" / "variants" / "v1.0.patch"
+    spec = f"  - id: extra-file\n    group: plumbing\n    file: {path}\n    scope: <module>\n    intent: More.\n"
+    document.write_text(document.read_text().replace("variants:\n", f"{spec}variants:\n"))
+    variant.write_text(f"{variant.read_text()}--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@ extra-file\n+EXTRA = 1\n")
+    made._versions(releases)
+    assert regenerate(made.series, cache=made.cache).problems == ()
+
+
+@pytest.mark.parametrize(("newer", "path", "reason"), IN_THE_WAY)
+def test_a_file_that_cannot_be_made_on_the_target_is_a_conflict(
+    world: Callable[..., World], newer: dict[str, bytes], path: str, reason: str
+) -> None:
+    made = world(newer)
+    makes_a_file(made, path, {"1.0": RELEASE_1})
+    made._versions({"1.0": RELEASE_1, "2.0": made.release_2})
+    target = target_of(look(made), "2.0")
+    hunk = hunks_of(target)["second/extra-file"]
+
+    assert (target.state, hunk.state, hunk.verdict, hunk.reason) == ("broken", "broken", "conflict", reason)
+    before = made.sources()
+    stopped = rebase(made.series, Request(onto="2.0", accept=True), Surroundings(today="2026-11-30", cache=made.cache))
+    assert (stopped.verdict, made.sources()) == ("conflict", before)
+
+
+@pytest.mark.parametrize(("newer", "path", "reason"), IN_THE_WAY)
+def test_nor_is_a_target_fine_that_the_lock_has(
+    world: Callable[..., World], newer: dict[str, bytes], path: str, reason: str
+) -> None:
+    made = world(newer)
+    makes_a_file(made, path, {"1.0": RELEASE_1, "2.0": made.release_2})
+    target = target_of(look(made), "2.0")
+    second = target.patches[1]
+
+    assert (target.state, second.verdict, second.reason) == ("broken", "failed", f"{path}: {reason}")
+
+
+def test_a_file_that_nothing_is_in_the_way_of_is_made(world: Callable[..., World]) -> None:
+    made = world({"megatron/core/extra.pyx": b"", "megatron/core/other/extra.py": b""})
+    makes_a_file(made, EXTRA, {"1.0": RELEASE_1})
+    made._versions({"1.0": RELEASE_1, "2.0": made.release_2})
+
+    assert verdicts(target_of(look(made), "2.0"))["second/extra-file"] == ("exact", "fine")
