@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from patchkit.cli.completion import complete_target
 from patchkit.cli.options import FOLDER, PATH, format_option
 from patchkit.cli.output import StderrReporter, print_answer
 from patchkit.core.foreign.diffs import Repair
@@ -18,7 +19,12 @@ from patchkit.operations.import_report import Imported, ProposedPatch
 
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE...")
-@click.option("--megatron", metavar="RELEASE", help="What the patch was made for. Default: what its index lines say.")
+@click.option(
+    "--megatron",
+    metavar="RELEASE",
+    shell_complete=complete_target,
+    help="What the patch was made for. Default: what its index lines say.",
+)
 @click.option("--git", "repository", type=FOLDER, help="A clone of Megatron-LM, to find the base in and read it from.")
 @click.option("--base", "revision", metavar="REV", help="With --git: the revision that the patch was made for.")
 @click.option("--patches", type=FOLDER, help="Folder of the series; made if there is none. Default: patches/megatron.")

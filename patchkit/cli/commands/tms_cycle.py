@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from patchkit.cli.completion import complete_target
 from patchkit.cli.cycles import Cycled, as_data, cycled_lines
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, asked_target, finish, format_option, open_tree, patches_option, tree_options
@@ -35,7 +36,14 @@ _STATES = {"on": (True,), "off": (False,), "both": (True, False)}
 
 
 @click.command("cycle")
-@click.option("--megatron", "releases", multiple=True, metavar="RELEASE", help="v0.19.2, latest, ... (repeatable).")
+@click.option(
+    "--megatron",
+    "releases",
+    multiple=True,
+    metavar="RELEASE",
+    shell_complete=complete_target,
+    help="v0.19.2, latest, ... (repeatable).",
+)
 @tree_options
 @click.option("--git", "repository", type=FOLDER, help="Take --megatron from this clone instead of the package index.")
 @patches_option
