@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from patchkit.trees.index_listing import ListedRelease, Listing
     from patchkit.trees.release_tags import ReleaseTag
 
+_WHICH = "one of the two is not what was released: find out which, and take that index out of pip's settings"
 _TRUST = "do not use it before you know who changed it, {who} or upstream"
 
 
@@ -61,6 +62,7 @@ def discover(
         reporter.step(f"looking for tags in {repository}")
         tags = _tags(repository, notes)
     if listing is not None:
+        problems += (Problem(message, hint=_WHICH) for message in listing.contradictions)
         problems += _against_index(megatron, listing, notes)
     if repository is not None and tags is not None:
         problems += _against_tags(megatron, repository, tags, notes)
