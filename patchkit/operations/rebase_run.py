@@ -105,11 +105,11 @@ class Run:
         """Go on from an answer; the first one that a person has to decide is where the rebase stops."""
         repository = self._session.request.repository
         if repository is not None and considered.carried is not None:
-            report, notes = with_history(
+            named = with_history(
                 considered.report, considered.carried, repository, self._session.target, self._session.tree
             )
-            considered = replace(considered, report=report)
-            self._notes += [f"{patch.name}: {note}" for note in notes]
+            considered = replace(considered, report=named.report)
+            self._notes += [f"{patch.name}: {note}" for note in named.notes]
         self._notes += _not_in_base(patch, considered)
         self._session.take(patch, considered.after)
         if self._stop is not None:

@@ -76,6 +76,8 @@ class Session:
         self.contents: dict[str, bytes | None] = {}
         """By path of each file that was touched so far."""
         self.applied: list[SeriesPatch] = []
+        self.lasting = True
+        """Whether nothing was left unsaid that another clone, or another day, could say."""
         for name in request.patches:
             series.patch(name)
 

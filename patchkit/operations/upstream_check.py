@@ -75,6 +75,9 @@ def check_upstream(
     notes = (f"not looked at, older than what the series was made for: {', '.join(earlier)}",) if earlier else ()
     answers, told = _answers(workspace, asked, wanted, cache or default_cache(), reporter)
     states = [answer.state for answer in answers if answer.state != "unreachable"]
+    if asked.onto and states and len(states) < len(answers):
+        # Whoever names a target wants to know about that one.
+        states.append("look")
     problems = [*discovery.problems, *(problem for answer in answers for problem in answer.problems)]
     verdict = worst([*states, "broken"] if problems else states) if states or problems else "unreachable"
     series = workspace.sources.series

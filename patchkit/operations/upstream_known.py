@@ -40,9 +40,10 @@ class KnownAnswers:
         self._cache.put("upstream", self._key(target, base), answer)
 
     def _key(self, target: Target, base: str | None) -> str:
-        # A wheel is known by its digest, anything else by its commit; the name decides which hunks are for it.
-        text = sorted(target.release.files.items()) if target.release is not None else target.commit
-        told = (self._common, target.name, target.as_of, text, base)
+        # A wheel is known by its digests, anything else by its commit; the name decides which hunks are for it. The tag
+        # of a release is told and its commit asked about, and one clone may have another than the next.
+        wheels = sorted(target.release.files.items()) if target.release is not None else None
+        told = (self._common, target.name, target.as_of, wheels, target.tag, target.commit, base)
         return hashlib.sha256(msgspec.json.encode(told)).hexdigest()
 
 

@@ -39,7 +39,7 @@ class Looked(msgspec.Struct, frozen=True):
     answer: TargetAnswer
     notes: tuple[str, ...]
     lasting: bool
-    """Whether the answer is one for next time: no base that could have been carried from was out of reach."""
+    """Whether the answer is one for next time: it lacks no base and no commit that was out of reach."""
 
 
 class Look:
@@ -61,6 +61,7 @@ class Look:
             reporter=reporter,
         )
         self._failed: dict[str, TreeError] = {}
+        self._is_whole = True
         self._notes: list[str] = []
 
     def fetch(self, wanted: Sequence[Wanted]) -> None:
@@ -84,10 +85,11 @@ class Look:
         answer = self._answer_or_why_not(wanted)
         # A wheel keeps what was read of it, five MiB; of twenty releases that is more than all the rest.
         self._upstream.let_go(wanted.target)
-        return Looked(answer, tuple(self._notes), not self._upstream.missed)
+        return Looked(answer, tuple(self._notes), not self._upstream.missed and self._is_whole)
 
     def _answer_or_why_not(self, wanted: Wanted) -> TargetAnswer:
         self._upstream.missed.clear()
+        self._is_whole = True
         try:
             return self._answer(wanted, self._tree(wanted))
         except (DigestMismatchError, UnsafePathError) as error:
@@ -123,6 +125,7 @@ class Look:
             self._series, self._upstream, request, self._resolutions, self._sources.lock, at=at, moved=bool(other)
         )
         patches, notes = carried(session, self._asked.repository)
+        self._is_whole = session.lasting
         self._notes += [f"{wanted.target.title}: {note}" for note in notes]
         if self._upstream.missed:
             lost = ", ".join(sorted(self._upstream.missed))

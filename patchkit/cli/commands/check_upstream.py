@@ -101,7 +101,8 @@ def command(
         write_reported(state_file, found.known)
     if whole.verdict == "unreachable":
         return int(ExitCode.TREE)
-    if not report.ok:
+    # A target that was named and is out of reach is no news, and no answer either.
+    if not report.ok or (onto and any(target.state == "unreachable" for target in whole.targets)):
         return int(ExitCode.NO)
     return int(ExitCode.NEW if detailed_exit_code and found.anything else ExitCode.DONE)
 

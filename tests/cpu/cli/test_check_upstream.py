@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -276,6 +277,19 @@ def test_explain_prints_no_character_that_a_terminal_could_obey(
         assert {character for character in ran.out if not character.isprintable()} == {"\n"}
 
 
+def test_a_target_that_was_named_and_is_out_of_reach_ends_with_1(check: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, MOVED)
+    named = ("--onto", "v1.0", "--onto", "v2.0")
+    codes = [check(there, *named).code]
+    without_wheel(there, "2.0")
+    shutil.rmtree(there.cache / "upstream")
+    codes += [check(there, *named).code, check(there, *named, "--new-only").code, check(there, "--onto", "v2.0").code]
+
+    # The second of them has no news, and a target that somebody asked about is without an answer all the same.
+    assert codes == [0, 1, 1, 4]
+    assert check(there).code == 0
+
+
 @pytest.mark.parametrize(
     ("reports", "said"),
     [
@@ -376,6 +390,16 @@ def completed(
         ("patchkit explain first/n", ["first/notes-colour"]),
         ("patchkit explain first --onto v", ["v1.0", "v2.0"]),
         ("patchkit apply --patch sec", ["second"]),
+        ("patchkit rebase fir", ["first"]),
+        ("patchkit rebase --onto v", ["v1.0", "v2.0"]),
+        ("patchkit rebase --onto v2.0 --from v1", ["v1.0"]),
+        ("patchkit capture --megatron v", ["v1.0", "v2.0"]),
+        ("patchkit capture --patch s", ["second"]),
+        ("patchkit import --megatron v2", ["v2.0"]),
+        ("patchkit tms cycle --megatron v2", ["v2.0"]),
+        ("patchkit history --from v1", ["v1.0"]),
+        ("patchkit history --range v", ["v1.0", "v2.0"]),
+        ("patchkit history --range v1.0..v", ["v1.0..v1.0", "v1.0..v2.0"]),
     ],
 )
 def test_a_shell_completes_commands_patches_hunks_and_targets(

@@ -366,6 +366,13 @@ def test_one_release_out_of_reach_does_not_hide_the_others(world: Callable[..., 
     )
 
 
+def test_a_target_that_was_named_and_is_out_of_reach_is_to_be_looked_at(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    without_wheel(made, "2.0")
+    reports = [look(made, offline=True, onto=names) for names in (("1.0",), ("1.0", "2.0"), ("2.0",))]
+    assert [report.verdict for report in reports] == ["fine", "look", "unreachable"]
+
+
 def test_nothing_in_reach_is_no_yes(world: Callable[..., World]) -> None:
     made = world(MOVED)
     without_wheel(made, "1.0", "2.0")
@@ -554,6 +561,40 @@ def test_a_second_run_computes_nothing(world: Callable[..., World], monkeypatch:
     monkeypatch.setattr(module, "carried", never)
     monkeypatch.setattr(module, "recorded", never)
     assert look(made) == first
+
+
+def test_what_one_clone_knows_of_a_release_is_not_told_of_another(world: Callable[..., World]) -> None:
+    made = world(CLASH)
+    repository = made.repository()
+    release = load_versions(made.root / "upstream_versions.yaml").megatron.releases[-1]
+    told = []
+    for tag in ("core_v2.1", "core_v2.1-again"):
+        git(repository, "commit", "-q", "--allow-empty", "-m", tag)
+        commit = git(repository, "rev-parse", "HEAD")
+        discovery = Discovery(releases=(replace(release, version="2.1", tag=tag, commit=commit),))
+        report = check_upstream(made.series, Asked(repository=repository), discovery, cache=made.cache)
+        answer = target_of(report, "2.1")
+        told.append((answer.state, answer.tag, answer.commit == commit))
+    assert told == [("broken", "core_v2.1", True), ("broken", "core_v2.1-again", True)]
+
+
+def test_a_clone_that_lacks_history_leaves_nothing_for_one_that_has_it(
+    world: Callable[..., World], tmp_path: Path
+) -> None:
+    made = world({})
+    whole = made.repository()
+    git(whole, "checkout", "-q", "--orphan", "other")
+    record(whole, "Begin anew")
+    (whole / NOTES).write_bytes(CLASH[NOTES])
+    commit = record(whole, "Blue (#9)")
+    part = tmp_path / "part"
+    git(tmp_path, "clone", "-q", "--bare", "--single-branch", "--no-tags", "-b", "other", f"file://{whole}", str(part))
+    told = []
+    for repository in (part, whole, part):
+        report = look(made, repository=repository, onto=(commit,), base="1.0")
+        named = hunks_of(report.targets[0])["first/notes-colour"].commits
+        told.append(([each.subject for each in named], len(report.notes)))
+    assert told == [([], 1), (["Blue (#9)"], 0), (["Blue (#9)"], 0)]
 
 
 def test_a_release_that_was_yanked_since_it_was_looked_at_is_told_as_that(world: Callable[..., World]) -> None:
