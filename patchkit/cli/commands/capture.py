@@ -81,7 +81,7 @@ def command(
         dry_run=dry_run,
         reporter=StderrReporter(verbose=style == "text"),
     )
-    return print_answer(result, _lines(result), style)
+    return print_answer(result, _lines(result), style, result.problems)
 
 
 def _lines(result: Captured) -> Iterator[str]:

@@ -136,7 +136,7 @@ def command(
 
         signed = Signed(author or identity(folder), reason, meant)
         result = resume(folder, around, signed=signed, skip=skip, accept=accept, accept_resolutions=accept_resolutions)
-    return print_answer(result, _lines(result), style)
+    return print_answer(result, _lines(result), style, result.problems)
 
 
 def _lines(result: Rebased) -> Iterator[str]:
