@@ -90,7 +90,7 @@ def _listing(distribution: str, notes: list[str], reporter: Reporter) -> Listing
 
 
 def _tags(repository: Path, notes: list[str]) -> tuple[ReleaseTag, ...] | None:
-    from patchkit.trees.git import ask_repository  # noqa: PLC0415 - git only where it is asked for
+    from patchkit.trees.git_program import ask_repository  # noqa: PLC0415 - git only where it is asked for
     from patchkit.trees.release_tags import release_tags  # noqa: PLC0415 - as above
 
     # A place that is no repository is a mistake of whoever named it; a repository that lacks objects is not.

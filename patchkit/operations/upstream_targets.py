@@ -16,7 +16,8 @@ from patchkit.core.upstream import Release, Target, VersionsDocument, find_targe
 from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations.known import load_known, ships
-from patchkit.trees.git import GitTree, ask_repository
+from patchkit.trees.git import GitTree
+from patchkit.trees.git_program import ask_repository
 
 Kind = Literal["release", "branch", "commit", "revision"]
 

@@ -138,6 +138,49 @@ def no_git() -> TreeError:
     )
 
 
+def ask_repository(repository: Path, *command: str, stdin: bytes = b"") -> bytes:
+    """Return what a git command that only reads prints in ``repository``, whatever its HEAD is.
+
+    Nothing is fetched, so that nothing is written: in a partial clone what is missing stays missing. Raises TreeError
+    with git's own words.
+    """
+    # The first is for git 2.45 and later; to older ones a transport that is not allowed does the same.
+    environment = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+    return GitProgram(repository).output(*command, stdin=stdin, environment=environment)
+
+
+def ignored_files(repository: Path, folder: Path) -> frozenset[str]:
+    """Return the files below ``folder`` that git ignores there by its rules, and those of ``repository``.
+
+    The folder need not be a checkout; its own .gitignore files have their say. Raises TreeError.
+    """
+    program = GitProgram(repository)
+    where = {"GIT_DIR": os.fspath(program.folder.resolve()), "GIT_WORK_TREE": os.fspath(folder.resolve())}
+    listing = program.output("ls-files", "--others", "--ignored", "--exclude-standard", "-z", environment=where)
+    return frozenset(os.fsdecode(path) for path in listing.split(b"\0") if path)
+
+
+def identity(folder: Path) -> str | None:
+    """Return name and address of whoever works in ``folder``, as git knows them, or None.
+
+    What git would make up out of the names of user and machine does not count, nor does it matter whether the folder is
+    in a repository.
+    """
+    found: list[str] = []
+    for variable, setting in (("GIT_AUTHOR_NAME", "user.name"), ("GIT_AUTHOR_EMAIL", "user.email")):
+        value = os.environ.get(variable)
+        if not value:
+            try:
+                _status, printed, _problem = run_git(["config", "--get", setting], folder)
+            except TreeError:
+                return None
+            value = os.fsdecode(printed)
+        if not value:
+            return None
+        found.append(value.strip())
+    return f"{found[0]} <{found[1]}>"
+
+
 def _git_folder(repository: Path) -> Path | None:
     """Return where the repository of ``repository`` itself is; folders above are not looked at, as a typo leads there.
 

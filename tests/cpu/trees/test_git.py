@@ -10,7 +10,9 @@ import pytest
 
 from patchkit.core.blobs import blob_id
 from patchkit.errors import RevisionNotFoundError, TreeError, UnsafePathError, UsageError, WriteFailedError
-from patchkit.trees.git import CommitSpec, GitTree, commit_series, export, identity, ignored_files
+from patchkit.trees.git import GitTree
+from patchkit.trees.git_program import identity, ignored_files
+from patchkit.trees.git_write import CommitSpec, commit_series, export
 from patchkit.trees.interface import Edits, SourceTree
 
 from .faults import full_disk, tripped
@@ -457,7 +459,7 @@ def test_a_series_that_git_or_we_refuse_makes_no_branch(
 def test_a_branch_made_by_somebody_else_meanwhile_is_left_alone(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import patchkit.trees.git as module
+    import patchkit.trees.git_write as module
 
     monkeypatch.setattr(module, "_refuse_branch", lambda *_args: git(repository, "branch", "series", "main"))
     with pytest.raises(TreeError, match="git update-ref failed"):
@@ -496,7 +498,8 @@ def test_an_exported_tree_is_the_same_as_the_checkout(repository: Path, tmp_path
 
 def test_git_is_asked_without_the_library_that_reads_objects(repository: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from patchkit.trees.git import GitTree, ask_repository, identity\n"
+        "import sys; from pathlib import Path; from patchkit.trees.git import GitTree\n"
+        "from patchkit.trees.git_program import ask_repository, identity\n"
         f"place = Path({str(repository)!r}); tree = GitTree(place, 'v1'); tree.ask('show', '-s'); identity(place)\n"
         "ask_repository(place, 'rev-parse', 'HEAD'); print(len(list(tree.paths())), 'git' in sys.modules)\n"
         "tree.read('run.sh'); print('git' in sys.modules)"
