@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -783,6 +784,25 @@ def test_a_series_that_changed_since_is_not_gone_on_with(world: Callable[..., Ru
     )
     with pytest.raises(UsageError, match="the series has changed since this rebase began"):
         run.go_on()
+
+
+@pytest.mark.parametrize("how", [shutil.move, shutil.copytree], ids=["moved", "copied"])
+def test_a_series_that_was_moved_or_copied_has_its_own_edit_directory(
+    world: Callable[..., Run], tmp_path: Path, how: Callable[[Path, Path], object]
+) -> None:
+    run = world(CLASH)
+    run.onto()
+    there = run.world.root / "patches"
+    shutil.copy(run.world.root / "upstream_versions.yaml", run.world.series)
+    how(there, tmp_path / "elsewhere")
+    run.world.series = tmp_path / "elsewhere" / "megatron"
+    before = snapshot(there) if there.exists() else None
+    run.solve("first", NOTES, b"colour: blue-green\n")
+    result = run.go_on()
+
+    assert (result.ok, result.verdict) == (True, "written")
+    assert b"+colour: blue-green\n" in (run.world.series / "first" / "variants" / "v2.0.patch").read_bytes()
+    assert before == (snapshot(there) if there.exists() else None)
 
 
 def test_an_edit_directory_may_be_elsewhere_and_must_be_free(world: Callable[..., Run], tmp_path: Path) -> None:
