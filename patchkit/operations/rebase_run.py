@@ -93,7 +93,7 @@ class Run:
         if considered.settled is None:
             # What was edited stays as it is; the files are not handed out again.
             self._last = [*done, considered]
-            problem = _why_not(considered)
+            problem = _why_not(considered, "--skip" if skip else "--continue")
             return self._answer(considered.report.state, ok=False, problems=(problem,), edit_dir=self._edit_dir)
         self._last = done
         # What was accepted here was looked at; what comes behind it was not.
@@ -235,14 +235,14 @@ def _not_in_base(patch: SeriesPatch, considered: Considered) -> list[str]:
     ]
 
 
-def _why_not(considered: Considered) -> Problem:
-    """Say why a person's text is not taken yet."""
+def _why_not(considered: Considered, way: str) -> Problem:
+    """Say why a person's text is not taken yet; ``way`` is the option by which it was handed in."""
     report = considered.report
     if report.state == "review":
         lines: Mapping[str, None] = dict.fromkeys((*report.review, *(line for h in report.hunks for line in h.review)))
         return Problem(
             "there is something to look at: " + "; ".join(lines),
             patch=report.name,
-            hint="correct it in the edit directory, or take it as it is with --continue --accept",
+            hint=f"correct it in the edit directory, or take it as it is with {way} --accept",
         )
-    return Problem(report.reason, patch=report.name, hint="correct it in the edit directory, then --continue")
+    return Problem(report.reason, patch=report.name, hint=f"correct it in the edit directory, then {way}")

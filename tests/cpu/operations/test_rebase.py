@@ -427,6 +427,17 @@ def test_skip_leaves_out_the_hunks_in_conflict_and_says_so(world: Callable[..., 
     proved(run)
 
 
+def test_what_is_left_to_look_at_after_skip_is_accepted_with_skip(world: Callable[..., Run]) -> None:
+    run = world({**CLASH, **DRIFTED})
+    run.onto()
+    asked = run.go_on(UNWANTED, skip=True)
+
+    assert [problem.hint for problem in asked.problems] == [
+        "correct it in the edit directory, or take it as it is with --skip --accept"
+    ]
+    assert run.go_on(UNWANTED, skip=True, accept=True).verdict == "written"
+
+
 @pytest.mark.parametrize("reason", [None, " \n"])
 def test_leaving_out_a_hunk_needs_a_reason(world: Callable[..., Run], reason: str | None) -> None:
     run = world(CLASH)
