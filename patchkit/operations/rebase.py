@@ -6,6 +6,7 @@ stops at the first patch that a person has to decide, with an edit directory to 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -213,13 +214,16 @@ def _refuse_gaps(session: Session) -> None:
         and why_not_needed(patch.document.not_needed, target) is None
     ]
     if gaps:
-        option = series_option(session.series.folder)
+        request = session.request
+        option = f" --from {shlex.quote(request.base)}" if request.base is not None else ""
+        option += f" --git {shlex.quote(str(request.repository))}" if request.repository is not None else ""
+        option += series_option(session.series.folder)
         has = "has" if len(gaps) == 1 else "have"
         names = " ".join(patch.name for patch in session.series.patches if patch.name in (*asked, *gaps))
+        command = f"patchkit rebase {names} --onto {shlex.quote(request.onto)}{option}"
         raise UsageError(
             f"{' and '.join(gaps)} {has} no variant for {target.title} either, and a target needs every patch",
-            hint=f"carry them together: `patchkit rebase {names} --onto {session.request.onto}{option}`, or name no "
-            "patch for all",
+            hint=f"carry them together: `{command}`, or name no patch for all",
         )
 
 
