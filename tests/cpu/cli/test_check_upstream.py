@@ -283,7 +283,9 @@ def test_a_target_that_was_named_and_is_out_of_reach_ends_with_1(check: Command,
     codes = [check(there, *named).code]
     without_wheel(there, "2.0")
     shutil.rmtree(there.cache / "upstream")
-    codes += [check(there, *named).code, check(there, *named, "--new-only").code, check(there, "--onto", "v2.0").code]
+    quiet = check(there, *named, "--new-only")
+    assert "note: v2.0 could not be looked at: it is not in the cache" in quiet.err
+    codes += [check(there, *named).code, quiet.code, check(there, "--onto", "v2.0").code]
 
     # The second of them has no news, and a target that somebody asked about is without an answer all the same.
     assert codes == [0, 1, 1, 4]
