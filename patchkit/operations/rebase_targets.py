@@ -195,9 +195,11 @@ class Upstream:
                 return base, layer
             if variants_for(patch.document, base) and self.tree(base) is None:
                 self._miss(base)
+        later = [other.title for other in self._targets if variants_for(patch.document, other)]
+        such_as = f", such as {later[0]}" if later else ""
         raise UsageError(
             f"{patch.name} has no variant that fits any target before {target.title}",
-            hint="name the target whose variant is to be carried with --from BASE",
+            hint=f"name the target whose variant is to be carried with --from BASE{such_as}",
         )
 
     def _miss(self, base: Target) -> None:

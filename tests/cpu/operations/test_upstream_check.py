@@ -339,8 +339,10 @@ def test_what_is_older_than_the_series_is_told_and_not_looked_at(world: Callable
     assert report.notes == ("not looked at, older than what the series was made for: v0.9",)
     named = look(made, onto=("0.9",)).targets[0]
     assert [patch.verdict for patch in named.patches] == ["no-base", "no-base"]
-    assert named.patches[0].reason == "first has no variant that fits any target before v0.9"
-    assert named.patches[0].next == "name the target whose variant is to be carried with --from BASE"
+    assert (named.patches[0].reason, named.patches[0].next) == (
+        "first has no variant that fits any target before v0.9",
+        "name the target whose variant is to be carried with --from BASE, such as v1.0",
+    )
 
 
 # What is out of reach.
