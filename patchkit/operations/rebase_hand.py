@@ -123,9 +123,14 @@ class _Reading:
         """Read one file."""
         draft, edited = self._edit_dir.draft(self._patch, file.path), self._edit_dir.edited(self._patch, file.path)
         if draft is None or edited is None:
+            where = str(self._edit_dir.edited_file(self._patch, file.path))
             if draft is not None and file.texts.changed is not None:
-                where = str(self._edit_dir.edited_file(self._patch, file.path))
                 self.problems.append(Problem("the file is gone", where, patch=self._patch, hint="put it back"))
+            elif draft is None and file.parts is not None:
+                # Without it nobody can tell a file that was removed from one that was never handed out.
+                what = "what was handed out of this file is not in the edit directory any more"
+                hint = "begin anew: --abort, and keep what you edited elsewhere"
+                self.problems.append(Problem(what, where, patch=self._patch, hint=hint))
             self._after[file.path] = edited
             self._without_text(file)
             self._solved.update(dict.fromkeys(name for met in file.met for name in met.ids))

@@ -1177,6 +1177,22 @@ def test_a_file_that_was_not_handed_out_is_refused_by_name(world: Callable[..., 
     assert run.go_on().verdict == "written"
 
 
+@pytest.mark.parametrize("names", [(".draft/first",), ("first",), (".draft/first", "first")])
+def test_a_file_that_was_handed_out_and_is_gone_is_refused_and_removes_nothing_of_upstreams(
+    world: Callable[..., Run], names: tuple[str, ...]
+) -> None:
+    run = world(DRIFTED)
+    run.onto()
+    for name in names:
+        (run.world.series / ".rebase" / "2.0" / name / CODE).unlink()
+    before = run.world.sources()
+    result = run.go_on(accept=True)
+
+    assert (result.ok, result.verdict, run.world.sources()) == (False, "conflict", before)
+    gone = "what was handed out of this file is not in the edit directory any more"
+    assert result.problems[-1].message == ("the file is gone" if names == ("first",) else gone)
+
+
 def test_what_is_changed_in_a_patch_that_is_settled_is_refused(world: Callable[..., Run]) -> None:
     run = world({NOTES: CLASH[NOTES].replace(b"end: here", b"end: nowhere")})
     run.onto()
