@@ -135,6 +135,8 @@ class _Reading:
             self._without_text(file)
             self._solved.update(dict.fromkeys(name for met in file.met for name in met.ids))
             return
+        if self._refuse_endings(file, draft, edited):
+            return
         blocks = conflicts(draft)
         told = len(blocks) == len(file.met) and all(
             _same(block.conflict, met.spot.conflict) for block, met in zip(blocks, file.met, strict=True)
@@ -218,6 +220,17 @@ class _Reading:
         blocks = list(enumerate(conflicts(draft)))[: len(file.met)]
         return {number: marked[there[block.first - 1]] for number, block in blocks if there[block.first - 1] in marked}
 
+    def _refuse_endings(self, file: CarriedFile, draft: bytes, edited: bytes) -> bool:
+        """Refuse a file that an editor saved with other line endings: every line would belong to some hunk."""
+        new = _endings(edited) - _endings(draft)
+        if new:
+            where = str(self._edit_dir.edited_file(self._patch, file.path))
+            told = "CR LF" if b"\r\n" in new else "LF"
+            hint = "save it with the line endings that it was handed out with"
+            problem = Problem(f"lines end with {told}, which none did before", where, patch=self._patch, hint=hint)
+            self.problems.append(problem)
+        return bool(new)
+
     def _refuse_marks(self, file: CarriedFile, after: bytes) -> bool:
         texts = file.texts
         known = [text for text in (texts.base, texts.changed, texts.before) if text is not None]
@@ -242,6 +255,10 @@ class _Reading:
             return [located(file.path, alarm_report(syntax))]
         found = alarms(texts.base, texts.changed, texts.before, after, python=oldest_python(self._target))
         return [located(file.path, alarm_report(alarm)) for alarm in found]
+
+
+def _endings(content: bytes) -> set[bytes]:
+    return {line[-2:] if line.endswith(b"\r\n") else b"\n" for line in split_lines(content) if line.endswith(b"\n")}
 
 
 def _same(one: Conflict, two: Conflict) -> bool:

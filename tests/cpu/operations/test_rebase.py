@@ -1193,6 +1193,23 @@ def test_a_file_that_was_handed_out_and_is_gone_is_refused_and_removes_nothing_o
     assert result.problems[-1].message == ("the file is gone" if names == ("first",) else gone)
 
 
+def test_a_file_that_was_saved_with_other_line_endings_is_refused(world: Callable[..., Run]) -> None:
+    run = world(DRIFTED)
+    run.onto()
+    file = run.world.series / ".rebase" / "2.0" / "first" / CODE
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    before = run.world.sources()
+    result = run.go_on(accept=True)
+
+    assert run.world.sources() == before
+    assert [(problem.message, problem.hint) for problem in result.problems] == [
+        (
+            "lines end with CR LF, which none did before",
+            "save it with the line endings that it was handed out with",
+        )
+    ]
+
+
 def test_what_is_changed_in_a_patch_that_is_settled_is_refused(world: Callable[..., Run]) -> None:
     run = world({NOTES: CLASH[NOTES].replace(b"end: here", b"end: nowhere")})
     run.onto()
