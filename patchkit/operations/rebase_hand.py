@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from patchkit.core.carry import Conflict, Verdict
 from patchkit.core.carry_report import SKIPPED, AlarmReport, PlaceReport
+from patchkit.core.endings import new_ending
 from patchkit.core.gating.gates import Alarm, Rule, alarms
 from patchkit.core.gating.parsing import parses
 from patchkit.core.lines import split_lines
@@ -222,14 +223,15 @@ class _Reading:
 
     def _refuse_endings(self, file: CarriedFile, draft: bytes, edited: bytes) -> bool:
         """Refuse a file that an editor saved with other line endings: every line would belong to some hunk."""
-        new = _endings(edited) - _endings(draft)
-        if new:
+        ending = new_ending(draft, edited)
+        if ending:
             where = str(self._edit_dir.edited_file(self._patch, file.path))
-            told = "CR LF" if b"\r\n" in new else "LF"
-            hint = "save it with the line endings that it was handed out with"
-            problem = Problem(f"lines end with {told}, which none did before", where, patch=self._patch, hint=hint)
-            self.problems.append(problem)
-        return bool(new)
+            message, hint = (
+                f"lines end with {ending}, which none did before",
+                "save it with the line endings that it had",
+            )
+            self.problems.append(Problem(message, where, patch=self._patch, hint=hint))
+        return bool(ending)
 
     def _refuse_marks(self, file: CarriedFile, after: bytes) -> bool:
         texts = file.texts
@@ -255,10 +257,6 @@ class _Reading:
             return [located(file.path, alarm_report(syntax))]
         found = alarms(texts.base, texts.changed, texts.before, after, python=oldest_python(self._target))
         return [located(file.path, alarm_report(alarm)) for alarm in found]
-
-
-def _endings(content: bytes) -> set[bytes]:
-    return {line[-2:] if line.endswith(b"\r\n") else b"\n" for line in split_lines(content) if line.endswith(b"\n")}
 
 
 def _same(one: Conflict, two: Conflict) -> bool:

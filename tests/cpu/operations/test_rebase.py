@@ -1205,7 +1205,7 @@ def test_a_file_that_was_saved_with_other_line_endings_is_refused(world: Callabl
     assert [(problem.message, problem.hint) for problem in result.problems] == [
         (
             "lines end with CR LF, which none did before",
-            "save it with the line endings that it was handed out with",
+            "save it with the line endings that it had",
         )
     ]
 
