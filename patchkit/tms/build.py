@@ -99,7 +99,10 @@ def _cuda_home(environment: Mapping[str, str], which: Which) -> Path:
 
 
 def _compiler(environment: Mapping[str, str], which: Which) -> Need:
-    named = shlex.split(environment.get("CXX") or environment.get("CC") or "")
+    try:
+        named = shlex.split(environment.get("CXX") or environment.get("CC") or "")
+    except ValueError:  # No command line; the build would stop at it.
+        return Need("C++ compiler", None, ok=False, set_to=None, why="CXX or CC is no command line: a quote is open")
     found = next((path for name in (*named[:1], "c++", "g++", "clang++") if (path := which(name))), None)
     return Need("C++ compiler", found, ok=found is not None, set_to=None, why="compiles csrc/*.cpp as C++17")
 

@@ -82,3 +82,11 @@ def test_the_command(command: Command, toolkit: Path, monkeypatch: pytest.Monkey
     assert command(*asked, "--format", "shell") == (0, "export TMS_CUDA_MAJOR=13\n", "")
     assert [need["ok"] for need in json.loads(command(*asked, "--format", "json")[1])] == [False, True, True, True]
     assert command("tms", "build-env", "--cuda-major", "12")[0] == 1
+
+
+def test_a_compiler_variable_with_an_open_quote_is_told() -> None:
+    needs = build_needs(Cuda(13), {"CXX": "'c++ -m64"}, lambda name: f"/bin/{name}")
+
+    assert needs[-1] == Need(
+        "C++ compiler", None, ok=False, set_to=None, why="CXX or CC is no command line: a quote is open"
+    )
