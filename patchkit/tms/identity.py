@@ -73,6 +73,9 @@ def gather(package: Package) -> tuple[Evidence, tuple[LibraryIdentity, ...]]:
     # Both hook modes are built from the same sources; that for preloading is the one whose defects matter most.
     telling = next((read[path] for path in package.preload_libraries), next(iter(read.values()), None))
     exports = telling.exports if telling else frozenset()
+    # Under its own name a library may be a fork's; a file that somebody names has to offer something of it.
+    if package.only and not any(name.startswith("tms_") for name in exports):
+        raise TmsFileError(f"{package.only} exports no function of torch_memory_saver")
     evidence = Evidence(
         version=package.version,
         commit=(_vcs(package) or {}).get("commit_id"),

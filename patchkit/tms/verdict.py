@@ -180,7 +180,8 @@ def _by_traits(evidence: Evidence, builds: Mapping[str, Fingerprint]) -> Verdict
     if not evidence.exports:
         # Python files alone: nothing is tracked, whatever they are.
         names = tuple(name for name, build in builds.items() if dict(build.python) == dict(evidence.python))
-        return Verdict(names, (*reasons, "there is no library: only the Python files could be compared"))
+        without = "the library exports no function of torch_memory_saver" if evidence.digests else "there is no library"
+        return Verdict(names, (*reasons, f"{without}: only the Python files could be compared"))
     names = tuple(name for name, build in builds.items() if _has_traits(evidence, build))
     if not names:
         return Verdict((), (*reasons, "no recorded build has these symbols: a fork, or newer than the records"))

@@ -101,7 +101,7 @@ def build_env_command(*, cuda_major: int | None, rocm: bool, style: str) -> int:
 
 @command.command("identify")
 @click.argument("place", required=False, metavar="[PATH|VERSION]")
-@click.option("--pid", type=int, help="What that process has loaded, by its memory map.")
+@click.option("--pid", type=click.IntRange(min=1), help="What that process has loaded, by its memory map.")
 @click.option("--probe/--no-probe", "try_out", default=True, help="Try it out where symbols do not tell. Default: yes.")
 @format_option
 def identify_command(*, place: str | None, pid: int | None, try_out: bool, style: str) -> int:
