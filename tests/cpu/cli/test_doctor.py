@@ -9,12 +9,14 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from operations import made_up
 
 from patchkit.cli.commands.doctor import fleet_lines
 from patchkit.core.doctor import RankFacts, compare, digest_of
+from patchkit.operations.fleet import gather
 from patchkit.trees.memory import MemoryTree
 
 from .conftest import Command
@@ -85,6 +87,39 @@ def test_fleet_without_torchrun(patchkit: Command) -> None:
             "  hint: start it with torchrun: torchrun --nproc-per-node 8 -m patchkit doctor --fleet",
         ],
     )
+
+
+def test_fleet_with_a_world_that_is_no_number(patchkit: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"RANK": "0", "WORLD_SIZE": "x", "MASTER_ADDR": "localhost", "MASTER_PORT": "1"}.items():
+        monkeypatch.setenv(name, value)
+    ran = patchkit("doctor", "--fleet")
+
+    assert (ran.code, ran.err) == (2, "error: WORLD_SIZE is 'x', and has to be a number\n")
+
+
+def test_no_rank_ends_before_rank_0_has_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+
+    def gathered(into: list[str], text: str) -> None:
+        into[:] = [text] * len(into)
+
+    stand_in = ModuleType("torch.distributed")
+    stand_in.__dict__.update(
+        init_process_group=lambda *_, **__: calls.append("init"),
+        all_gather_object=gathered,
+        barrier=lambda: calls.append("barrier"),
+        destroy_process_group=lambda: calls.append("destroy"),
+    )
+    torch = ModuleType("torch")
+    torch.__dict__["distributed"] = stand_in
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "torch.distributed", stand_in)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+
+    for rank in (0, 1):
+        gather(RankFacts(rank, "node", (), {}), lambda _: calls.append("print"))
+
+    assert calls == ["init", "print", "barrier", "destroy", "init", "barrier", "destroy"]
 
 
 @pytest.mark.behaviour
