@@ -6,8 +6,9 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from patchkit.tms.library import Cuda, Rocm, Runtime
 
@@ -16,8 +17,7 @@ Which = Callable[[str], str | None]
 _VERSION = re.compile(r"^#define\s+CUDA_VERSION\s+(\d+)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(msgspec.Struct, frozen=True, rename="kebab"):
     """One thing that the build needs."""
 
     name: str

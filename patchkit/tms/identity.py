@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from patchkit.errors import TmsFileError
 from patchkit.tms.elf import Library, read_library
@@ -23,8 +25,7 @@ from patchkit.tms.verdict import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LibraryIdentity:
+class LibraryIdentity(msgspec.Struct, frozen=True, rename="kebab"):
     """One shared library."""
 
     path: str
@@ -37,8 +38,7 @@ class LibraryIdentity:
     """``WHEEL:LIBRARY`` when it is byte for byte one that the index has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(msgspec.Struct, frozen=True, rename="kebab"):
     """What is there, and what follows."""
 
     label: str

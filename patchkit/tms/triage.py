@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import BinaryIO
 
+import msgspec
+
 from patchkit.tms.fingerprints import known_builds
 from patchkit.tms.log_lines import LogReader
 from patchkit.tms.log_writers import messages, rank_of, times_of, without_terminal
@@ -23,8 +25,7 @@ _BEFORE = 80
 """Of these, characters before the message when the line is longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True, rename="kebab"):
     """A kind of line that is in a log."""
 
     signature: Signature

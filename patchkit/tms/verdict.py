@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
+import msgspec
+
 from patchkit.tms.fingerprints import Fingerprint
 
 MINIMUM = "double-release"
@@ -121,8 +123,7 @@ class Verdict:
     """Why these, and what does not agree; one sentence each."""
 
 
-@dataclass(frozen=True, slots=True)
-class DefectStanding:
+class DefectStanding(msgspec.Struct, frozen=True, rename="kebab"):
     """A defect, and whether the build has it."""
 
     id: str

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from patchkit.cli.completion import complete_target
-from patchkit.cli.cycles import Cycled, as_data, cycled_lines
+from patchkit.cli.cycles import Cycled, cycle_report, cycled_lines
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, asked_target, finish, format_option, open_tree, patches_option, tree_options
 from patchkit.cli.output import StderrReporter, print_json
@@ -114,7 +114,7 @@ def command(
             if style == "text":
                 click.echo("\n".join(cycled_lines(found[-1])))
     if style == "json":
-        print_json(as_data(found))
+        print_json(cycle_report(found))
     return int(ExitCode.DONE if all(item.ok for item in found) else ExitCode.NO)
 
 

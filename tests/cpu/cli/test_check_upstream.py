@@ -16,7 +16,7 @@ from operations.carried_world import NOTES, NOTES_1, World
 from operations.test_upstream_check import tracked, without_wheel
 from trees.repositories import git, record
 
-from patchkit.store.schemas import schema_texts
+from patchkit.cli.schemas import schema_texts
 
 from .conftest import Command
 from .test_rebase import CLASH, DRIFTED, MOVED, world

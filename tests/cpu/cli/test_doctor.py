@@ -11,10 +11,13 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from operations import made_up
 
+import patchkit as package
 from patchkit.cli.commands.doctor import fleet_lines
+from patchkit.cli.output import print_json
 from patchkit.core.doctor import RankFacts, compare, digest_of
 from patchkit.operations.fleet import gather
 from patchkit.trees.memory import MemoryTree
@@ -61,7 +64,22 @@ def test_something_bad_is_exit_code_1(patchkit: Command, series: Path, tmp_path:
     answer = json.loads(ran.out)
 
     assert (ran.code, answer["ok"], answer["examined"][0]["verdict"]) == (1, False, "bad")
+    assert problems("doctor", answer) == []
     assert len(answer["digest"]) == 16
+
+
+def problems(name: str, answer: object) -> list[str]:
+    """What the shipped schema has against an answer."""
+    schema = json.loads((Path(package.__file__).parent / "schemas" / f"{name}_report.schema.json").read_text())
+    return [error.message for error in jsonschema.Draft202012Validator(schema).iter_errors(answer)]
+
+
+def test_the_json_of_many_ranks_is_of_the_shipped_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    ranks = [RankFacts(number, "node", ("torch",), {"torch": f"2.{number}"}) for number in range(2)]
+
+    print_json(compare(ranks, "1"))
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["command"], len(answer["ranks"]), problems("fleet", answer)) == ("doctor --fleet", 2, [])
 
 
 def test_what_bad_ranks_and_different_ones_look_like() -> None:

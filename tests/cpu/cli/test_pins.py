@@ -7,10 +7,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
+
+import patchkit as package
 
 from .conftest import Command
 
+SCHEMAS = Path(package.__file__).parent / "schemas"
 CASES = Path(__file__).parents[1] / "cases" / "pins"
 DOCKERFILES = ["colocate/Dockerfile", "stages/Dockerfile", "rocm/Dockerfile.rocm"]
 FIXED = "b5588e83de86412a48689a6583a4b567e75f7acc"
@@ -254,3 +258,20 @@ def test_bump_does_not_edit_a_file_that_does_not_parse(patchkit: Command, tmp_pa
 
     assert patchkit("pins", "bump", file, "--fix", "double-release", "--write").code == 4
     assert "0.0.9" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        *((("check", file), "pins") for file in DOCKERFILES),
+        (("check", *DOCKERFILES), "pins"),
+        (("bump", DOCKERFILES[0], "--fix", "double-release"), "bumps"),
+        (("bump", DOCKERFILES[2], "--fix", "double-release"), "bumps"),
+    ],
+)
+def test_json_is_of_the_shipped_schema(patchkit: Command, here: Path, words: tuple[str, ...], name: str) -> None:
+    ran = patchkit("pins", *words, "--format", "json")
+    schema = json.loads((SCHEMAS / f"{name}_report.schema.json").read_text())
+
+    jsonschema.validate(json.loads(ran.out), schema, jsonschema.Draft202012Validator)
+    assert (json.loads(ran.out)["command"], ran.err) == (f"pins {words[0]}", "")

@@ -7,8 +7,11 @@ import shutil
 import sys
 from pathlib import Path
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
+import patchkit as package
+from patchkit import __version__
 from patchkit.cli.commands import tms_cycle
 from patchkit.tms.cycle.interpreter import look_at_python
 
@@ -93,7 +96,10 @@ def test_what_old_builds_survive_is_told_as_data(trainings: Trainings, cycle: Co
         "rows": [row],
         "ok": True,
     }
-    assert (code, json.loads(out), err) == (0, {"ok": True, "cycles": [expected]}, "")
+    head = {"schema": 1, "tool": __version__, "command": "tms cycle", "ok": True}
+    assert (code, json.loads(out), err) == (0, {**head, "cycles": [expected]}, "")
+    schema = json.loads((Path(package.__file__).parent / "schemas" / "tms_cycle_report.schema.json").read_text())
+    jsonschema.validate(json.loads(out), schema, jsonschema.Draft202012Validator)
 
 
 @pytest.mark.behaviour

@@ -80,7 +80,12 @@ def test_the_command(command: Command, toolkit: Path, monkeypatch: pytest.Monkey
     assert command(*asked)[1].splitlines()[::2][0] == "missing: TMS_CUDA_MAJOR: not set; set it to 13"
     assert command(*asked)[0] == 0
     assert command(*asked, "--format", "shell") == (0, "export TMS_CUDA_MAJOR=13\n", "")
-    assert [need["ok"] for need in json.loads(command(*asked, "--format", "json")[1])] == [False, True, True, True]
+    assert [need["ok"] for need in json.loads(command(*asked, "--format", "json")[1])["needs"]] == [
+        False,
+        True,
+        True,
+        True,
+    ]
     assert command("tms", "build-env", "--cuda-major", "12")[0] == 1
 
 

@@ -211,7 +211,7 @@ def test_identify_as_json(command: Command) -> None:
     code, out, _ = command("tms", "identify", "0.0.10", "--format", "json")
     told = json.loads(out)
 
-    assert (code, told["meets_minimum"], told["verdict"]["candidates"]) == (0, True, ["0.0.10"])
+    assert (code, told["meets-minimum"], told["verdict"]["candidates"]) == (0, True, ["0.0.10"])
     assert {item["standing"] for item in told["defects"]} == {"present", "absent"}
 
 
@@ -345,7 +345,7 @@ def test_triage_reads_standard_input_and_gives_json() -> None:
     done = subprocess.run(
         command, cwd=Path(__file__).parents[3], input=CRASH, check=False, capture_output=True, text=True
     )
-    (told,) = json.loads(done.stdout)
+    (told,) = json.loads(done.stdout)["logs"]
 
     assert (done.returncode, told["fatal"], told["triage"]["lines"]) == (1, True, 1)
     assert told["triage"]["findings"][0]["signature"]["id"] == "double-release"
