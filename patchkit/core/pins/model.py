@@ -170,11 +170,27 @@ class Pin:
                 return f"{name} {self.value}"
             case PinKind.COMMIT:
                 return f"{name} at {self.value[:12]}"
-            case PinKind.TAG | PinKind.BRANCH | PinKind.UNKNOWN:
+            case PinKind.TAG | PinKind.BRANCH:
                 return f"{name} at {self.value}"
+            case PinKind.UNKNOWN:
+                return f"{name} ({self.value})"
 
 
 NAMES: Mapping[Package, str] = {"megatron": "Megatron-LM", "tms": "torch_memory_saver"}
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """A requirements or constraints file that a file has read: ``-r base.txt``, ``-c constraints.txt``."""
+
+    name: str
+    """As it is written, with ``UNKNOWN`` for what is not known."""
+    at: int
+    """0-based place."""
+    constraint: bool = False
+    """Whether it installs nothing by itself."""
+    command: Command | None = None
+    """The installation that reads it; None in a file that is no script."""
 
 
 @dataclass(frozen=True, slots=True)
