@@ -120,6 +120,7 @@ def test_a_build_that_tracks_expandable_segments_gets_a_note_only() -> None:
     [
         ((), {}, (), [None, "nccl-graph-hang"]),
         ((), QUIET, (), []),
+        ((), {"NCCL_CUMEM_ENABLE": "", "NCCL_GRAPH_REGISTER": "1"}, (), ["nccl-graph-hang"]),
         ((), QUIET, ("nested-region-assert",), ["nested-region-assert"]),
         (("tms_region_enter",), QUIET, ("nested-region-lost",), [None]),
         ((), QUIET, ("preload-multiple-entries",), []),
@@ -157,6 +158,8 @@ def test_a_dotenv_file_quotes_and_refuses_what_it_cannot_hold() -> None:
     assert as_dotenv(ActorEnvironment({"A": "1 $x"}, ())) == "A='1 $x'\n"
     with pytest.raises(UsageError, match="cannot hold the value of LD_PRELOAD"):
         as_dotenv(AWKWARD)
+    with pytest.raises(UsageError, match="cannot hold the value of A"):
+        as_dotenv(ActorEnvironment({"A": "1\n2"}, ()))
 
 
 def test_the_cuda_runtime_of_pip_is_put_on_the_path_and_the_real_process_then_starts(

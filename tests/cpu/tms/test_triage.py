@@ -20,8 +20,9 @@ from patchkit.tms import log_lines as module
 from patchkit.tms.fingerprints import known_builds
 from patchkit.tms.log_writers import rank_of
 from patchkit.tms.probe import probe
-from patchkit.tms.signatures import known_signatures
+from patchkit.tms.signatures import Teller, known_signatures
 from patchkit.tms.triage import Finding, triage
+from patchkit.tms.verdict import has_defect
 
 from .conftest import CACHE, Wheel
 from .wheels import memory_saver
@@ -256,6 +257,22 @@ def test_what_the_real_libraries_say_is_traced_back_to_them(wheel: Wheel, versio
     assert {known_builds()[name].prints for name in builds} == {known_builds()[version].prints}
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (driver(1, "free", 65), "call=cuMemUnmap fix=before"),
+        (driver(1, "free", 104), "call=cuMemRelease+cuMemUnmap fix=unclear"),
+        (driver(1, "free", 118), "call=cuMemUnmap+cuMemAddressFree fix=after"),
+        (driver(1, "free", 9999), "call=unknown fix=unknown"),
+    ],
+)
+def test_a_line_is_completed_by_the_call_and_the_side_of_the_fix(line: str, told: str) -> None:
+    defect = next(item for item in memory_saver().defects if item.id == "double-release")
+    before = frozenset(name for name in known_builds() if has_defect(name, defect))
+
+    assert Teller(known_builds(), before).told(line.strip()).text == f"{line.strip()} {told}"
+
+
 # --- ranks and counts
 
 
@@ -302,7 +319,7 @@ def test_ranks_that_share_a_line_are_told_apart() -> None:
 def test_a_progress_bar_ends_with_a_carriage_return() -> None:
     line = driver(1, "free", 65).rstrip()
 
-    (item,) = found(f"begin\n[rank1]: 3% |##  |\r[rank1]: 9% |### |\r[rank2]: {line}\r\nend\n")
+    (item,) = found(f"begin\n[rank1]: 3% |##  |\r[rank1]: 9% |### |\r[rank2]: {line}\r[rank2]: 12% |####|\r\nend\n")
 
     assert (item.first_line, item.text, item.ranks) == (2, f"[rank2]: {line}", {"rank 2": 1})
 
