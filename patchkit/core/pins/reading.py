@@ -79,12 +79,14 @@ def kind_of(path: str, text: str) -> Kind | None:
 
 def read(path: str, kind: Kind, text: str, scalars: Sequence[Scalar] = ()) -> Reading:
     """Read a file; ``scalars`` are the texts in it when it is YAML."""
+    # A byte order mark belongs to no word; a blank keeps every place.
+    marked, text = text, f" {text[1:]}" if text.startswith("\ufeff") else text
     if kind in (Kind.DOCKERFILE, Kind.SHELL):
         script = read_dockerfile(text) if kind is Kind.DOCKERFILE else read_script(text)
         pins = tuple(installed_by(script))
         applied = tuple(applied_by(script))
         problems, includes = tuple(script.problems), tuple(included_by(script))
-        return Reading(path, kind, text, pins, script, applied, problems, script.broken, includes)
+        return Reading(path, kind, marked, pins, script, applied, problems, script.broken, includes)
     try:
         found, read_too = _listed(kind, text, scalars)
     except ValueError as error:
@@ -93,7 +95,7 @@ def read(path: str, kind: Kind, text: str, scalars: Sequence[Scalar] = ()) -> Re
         return unreadable(path, kind, text, at, f"this is no TOML: {error}")
     # An extra or a group is installed on top of what every installation has.
     script = Script(parents=[None, *[0] * max((pin.stage for pin in found), default=0)])
-    return Reading(path, kind, text, tuple(found), script, (), (), None, tuple(read_too))
+    return Reading(path, kind, marked, tuple(found), script, (), (), None, tuple(read_too))
 
 
 def unreadable(path: str, kind: Kind, text: str, at: int, problem: str) -> Reading:

@@ -275,3 +275,18 @@ def test_json_is_of_the_shipped_schema(patchkit: Command, here: Path, words: tup
 
     jsonschema.validate(json.loads(ran.out), schema, jsonschema.Draft202012Validator)
     assert (json.loads(ran.out)["command"], ran.err) == (f"pins {words[0]}", "")
+
+
+def test_bump_names_each_place_once_and_keeps_marks_and_line_ends(patchkit: Command, tmp_path: Path) -> None:
+    script, marked = tmp_path / "install.sh", tmp_path / "requirements.txt"
+    script.write_text('A=(torch_memory_saver==0.0.9)\npip install "${A[@]}" $A\n')
+    marked.write_bytes(b"\xef\xbb\xbftorch_memory_saver==0.0.9\r\n")
+
+    ran = patchkit("pins", "bump", script, "--fix", "free-while-paused", "--write")
+    assert ran.out.splitlines() == [
+        f"{script}:1: bump: 0.0.9 -> 0.0.10: the smallest release with the fix of double-release",
+        f"written: {script}",
+    ]
+    assert script.read_text() == 'A=(torch_memory_saver==0.0.10)\npip install "${A[@]}" $A\n'
+    assert patchkit("pins", "bump", marked, "--fix", "double-release", "--write").code == 0
+    assert marked.read_bytes() == b"\xef\xbb\xbftorch_memory_saver==0.0.10\r\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from patchkit.errors import SimulatorError, TmsNotFoundError
 from patchkit.tms.package import Package, package_at
-from patchkit.tms.probe import SCENARIOS, Outcome, Probed, can_free_while_paused, probe
+from patchkit.tms.probe import SCENARIOS, Outcome, Probed, Trial, can_free_while_paused, probe
 from patchkit.tms.verdict import has_defect
 
 from .conftest import CACHE, MakeLibrary, Wheel
@@ -151,3 +152,11 @@ def test_a_library_that_needs_what_is_not_there_is_told(make_library: MakeLibrar
 
     with pytest.raises(SimulatorError, match=r"cannot be loaded: .*libnowhere\.so\.7"):
         probe(Package("made", site), cache=CACHE)
+
+
+def test_what_was_not_tried_with_the_library_preloaded_is_not_good_enough() -> None:
+    works = Trial("free_while_paused", "free while paused", "torch", Outcome.WORKS, ok=True, text="", report=())
+
+    assert not Probed("x", None, 12, {}, ()).good_enough
+    assert not Probed("x", None, 12, {}, (works,)).good_enough
+    assert Probed("x", None, 12, {}, (replace(works, mode="preload"),)).good_enough
