@@ -67,7 +67,9 @@ def _examined(folder: Path | None, patches: Path | None) -> list[Examined]:
     torch, runtime = examine_torch()
     saver, package = examine_saver(records())
     facts = [saver, examine_preload(package, runtime, _this_process()), torch, examine_variables(os.environ)]
-    megatron = examine_megatron(workspace, lambda: open_tree(folder, installed=folder is None))
+    megatron = examine_megatron(
+        workspace, lambda: open_tree(folder, installed=folder is None), named=folder is not None
+    )
     return [megatron, *map(_line, facts), examine_memory()]
 
 

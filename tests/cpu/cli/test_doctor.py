@@ -82,6 +82,15 @@ def test_the_json_of_many_ranks_is_of_the_shipped_schema(capsys: pytest.CaptureF
     assert (answer["command"], len(answer["ranks"]), problems("fleet", answer)) == ("doctor --fleet", 2, [])
 
 
+def test_a_megatron_that_is_named_has_to_be_there(patchkit: Command, series: Path, tmp_path: Path) -> None:
+    ran = patchkit("doctor", "--patches", series, "--in", tmp_path / "nowhere")
+
+    assert (ran.code, ran.out.splitlines()[0]) == (
+        1,
+        f"bad    Megatron-LM: {tmp_path / 'nowhere'} does not exist",
+    )
+
+
 def test_what_bad_ranks_and_different_ones_look_like() -> None:
     ranks = [RankFacts(number, "node", ("torch",), {"torch": "2.11"}) for number in range(3)]
     odd = RankFacts(3, "node\x1b[31m", ("torch", "variables"), {"torch": "2.10"})

@@ -130,3 +130,30 @@ def test_a_compiler_variable_with_an_open_quote_is_told() -> None:
     assert needs[-1] == Need(
         "C++ compiler", None, ok=False, set_to=None, why="CXX or CC is no command line: a quote is open"
     )
+
+
+def test_a_major_that_is_set_to_another_than_torchs_is_to_be_set(toolkit: Path) -> None:
+    needs = build_needs(Cuda(13), {"CUDA_HOME": str(toolkit), "TMS_CUDA_MAJOR": "12"}, programs("c++"))
+
+    assert states(needs)[0] == ("TMS_CUDA_MAJOR", "12", False, "13")
+
+
+@pytest.mark.parametrize(
+    ("environment", "there", "expected"),
+    [
+        ({}, (), (None, True, None)),
+        ({}, ("hipcc",), (None, False, "cuda")),
+        ({"TMS_PLATFORM": "cuda"}, ("hipcc",), ("cuda", True, "cuda")),
+        ({"TMS_PLATFORM": "hip"}, (), ("hip", False, "cuda")),
+    ],
+)
+def test_the_platform_is_cuda_unless_something_says_otherwise(
+    environment: dict[str, str], there: tuple[str, ...], expected: tuple[str | None, bool, str | None]
+) -> None:
+    assert states(build_needs(Cuda(13), environment, programs(*there)))[1] == ("TMS_PLATFORM", *expected)
+
+
+def test_cuda_path_names_the_toolkit_too(toolkit: Path, tmp_path: Path) -> None:
+    needs = build_needs(Cuda(13), {"CUDA_PATH": str(toolkit)}, programs("nvcc"), tmp_path / "nowhere")
+
+    assert states(needs)[2] == ("CUDA toolkit", f"CUDA 13 in {toolkit}", True, None)
