@@ -46,6 +46,12 @@ def test_files_are_found_beside_the_one_that_names_them_each_once(here: Path) ->
     assert found(report) == ["deps/more/base.txt:2 wrong pin-with-defects", "deps/limits.txt:1 wrong yanked"]
 
 
+def test_files_that_read_each_other_are_read_once(here: Path) -> None:
+    files = {"r.txt": "-r a.txt\n-r b.txt\n", "a.txt": "-r b.txt\n", "b.txt": "-r a.txt\n-r b.txt\nnumpy\n"}
+
+    assert checked(here, files, "r.txt", "r.txt").files == ("r.txt", "a.txt", "b.txt")
+
+
 def test_a_file_that_is_given_as_well_is_read_once(here: Path) -> None:
     report = checked(here, REQUIREMENTS, "deps/all.txt", "deps/more/base.txt")
 
@@ -75,6 +81,20 @@ def test_what_a_constraints_file_pins_is_pinned(here: Path) -> None:
     files = {"r.txt": "-c c.txt\ntorch_memory_saver\nmegatron-core>=0.16\n", "c.txt": "torch_memory_saver==0.0.10\n"}
 
     assert found(checked(here, files, "r.txt")) == ["r.txt:3 look range"]
+
+
+def test_what_a_constraints_file_of_a_command_pins_is_pinned(here: Path) -> None:
+    files = {
+        "install.sh": "set -e\npip install -c c.txt torch_memory_saver\n",
+        "c.txt": "torch_memory_saver==0.0.10\n",
+    }
+    assert found(checked(here, files, "install.sh")) == []
+
+    files["install.sh"] = files["install.sh"].replace("-c", "-r")
+    assert found(checked(here, files, "install.sh")) == [
+        "install.sh:2 wrong unpinned",
+        "c.txt:1 wrong files-disagree",
+    ]
 
 
 def test_a_constraint_in_the_range_is_no_disagreement_and_another_pin_is_one(here: Path) -> None:
