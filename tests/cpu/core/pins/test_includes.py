@@ -83,6 +83,12 @@ def test_what_a_constraints_file_pins_is_pinned(here: Path) -> None:
     assert found(checked(here, files, "r.txt")) == ["r.txt:3 look range"]
 
 
+def test_a_constraint_to_a_range_pins_nothing(here: Path) -> None:
+    files = {"r.txt": "-c c.txt\ntorch_memory_saver\n", "c.txt": "torch_memory_saver>=0.0.10\n"}
+
+    assert found(checked(here, files, "r.txt")) == ["r.txt:2 wrong unpinned", "c.txt:1 look range"]
+
+
 def test_what_a_constraints_file_of_a_command_pins_is_pinned(here: Path) -> None:
     files = {
         "install.sh": "set -e\npip install -c c.txt torch_memory_saver\n",
