@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from patchkit.core.pins.model import NAMES
-from patchkit.operations.pins import check_pins, read_install_file
+from patchkit.operations.pin_files import read_install_file
+from patchkit.operations.pins import check_pins
 from patchkit.store.location import default_patches, versions_file
 from patchkit.store.versions import load_versions
 from patchkit.tms.verdict import MINIMUM
