@@ -332,8 +332,9 @@ class _Merge:
             ours = [_deeper(line, our_shift) for line in mine]
             return ours + theirs if described else theirs + ours
         behind = self.theirs.place(edit.old, edit.old)[1] + len(yours)
-        blank = self.ours.blank_before(edit.new_end), self.theirs.blank_before(behind)
-        together = both(mine, yours, blank_below=blank, wraps=wraps)
+        blank = edit.old >= len(self.base) or bool(self.base[edit.old].blank)
+        parts = self.ours.blank_before(edit.new_end) != blank, self.theirs.blank_before(behind) != blank
+        together = both(mine, yours, parts_below=parts, wraps=wraps)
         if together is None:
             return None
         fresh, first = together
