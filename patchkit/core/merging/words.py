@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+from patchkit.core.merging.plain import plain
+
 STRING: Final = (
     r"(?:\"\"\"(?:[^\\]|\\.)*?(?:\"\"\"|\Z)|'''(?:[^\\]|\\.)*?(?:'''|\Z)"
     r"|\"(?:[^\"\\\n]|\\.)*(?:\"|(?=\n)|\Z)|'(?:[^'\\\n]|\\.)*(?:'|(?=\n)|\Z))"
@@ -82,7 +84,9 @@ def key(text: str) -> str:
 
 def _find_key(text: str) -> str:
     found = words(text)
-    return SEPARATOR.join(_telling(found) if _LAST_COMMA.search(text) else found)
+    if _LAST_COMMA.search(text):
+        found = _telling(found)
+    return SEPARATOR.join(plain(found))
 
 
 _known_key = lru_cache(maxsize=8192)(_find_key)
