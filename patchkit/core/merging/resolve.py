@@ -12,7 +12,7 @@ from patchkit.core.merging.lexemes import LineKind, LogicalLine, indented, logic
 from patchkit.core.merging.renames import Rename, applied, is_everywhere, rename, stands
 from patchkit.core.merging.sides import Version, both_moved, depth, moved, shift
 from patchkit.core.merging.sweep import Side, Stretch, span, sweep
-from patchkit.core.merging.taken_out import says_as_much, stands_in_a_block
+from patchkit.core.merging.taken_out import taken_out
 from patchkit.core.merging.weave import weave
 from patchkit.core.remembered import remembered
 
@@ -242,7 +242,7 @@ class _Merge:
 
     def _renamed_or_clash(self, stretch: Stretch, ours: tuple[int, int], theirs: tuple[int, int], reason: str) -> None:
         begin, end = stretch.begin, stretch.end
-        if self.is_whole and self._takes_out(stretch):
+        if self.is_whole and taken_out(stretch, self.ours, self.theirs):
             self._carried(
                 stretch.ours, [], "the target only gave calls more keywords in a block that the patch takes out"
             )
@@ -258,20 +258,6 @@ class _Merge:
             self._clash(begin, end, ours, theirs, reason)
         else:
             self._carried(stretch.ours, text, "one side rewrote these lines, the other one renamed what is in them")
-
-    def _takes_out(self, stretch: Stretch) -> bool:
-        """Tell whether the patch takes blocks out for good, in which the target only gave calls more keywords."""
-        begin, end = stretch.begin, stretch.end
-        if any(edit.new < edit.new_end for edit in stretch.ours):
-            return False
-        return sum(edit.old_end - edit.old for edit in stretch.ours) == end - begin and all(
-            self.theirs.pairing.is_modified(edit)
-            and self.theirs.at_home(edit.old)
-            and edit.old not in self.ours.moved_lines
-            and stands_in_a_block(self.base, edit.old, begin, end)
-            and says_as_much(self.base[edit.old], self.theirs.lines[edit.new])
-            for edit in stretch.theirs
-        )
 
     def _only_comments(self, begin: int, end: int, theirs: tuple[int, int]) -> bool:
         """Tell whether the target has the code of the base's lines, in the same blocks, with other comments."""

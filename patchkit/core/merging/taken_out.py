@@ -8,12 +8,32 @@ from typing import Final
 
 from patchkit.core.merging.entries import Group, Item, tree
 from patchkit.core.merging.lexemes import Lexeme, LineKind, LogicalLine
+from patchkit.core.merging.sides import Version
+from patchkit.core.merging.sweep import Stretch
 
 _PROSE: Final = re.compile(r"[rRbBuU]{0,2}[\"'].*\s.*", re.DOTALL)
 """A string with a space in it, which is for people."""
 
 
-def says_as_much(old: LogicalLine, new: LogicalLine) -> bool:
+def taken_out(stretch: Stretch, ours: Version, theirs: Version) -> bool:
+    """Tell whether the patch takes all of a stretch out for good, in which the target only gave calls more keywords.
+
+    The texts have to be whole files, or nobody sees whether the patch puts the lines in elsewhere.
+    """
+    begin, end = stretch.begin, stretch.end
+    if any(edit.new < edit.new_end for edit in stretch.ours):
+        return False
+    return sum(edit.old_end - edit.old for edit in stretch.ours) == end - begin and all(
+        theirs.pairing.is_modified(edit)
+        and theirs.at_home(edit.old)
+        and edit.old not in ours.moved_lines
+        and _stands_in_a_block(ours.base, edit.old, begin, end)
+        and _says_as_much(ours.base[edit.old], theirs.lines[edit.new])
+        for edit in stretch.theirs
+    )
+
+
+def _says_as_much(old: LogicalLine, new: LogicalLine) -> bool:
     """Tell whether a statement does what it did, but for keywords that it gives to calls.
 
     Its comments and text for people do not count.
@@ -24,7 +44,7 @@ def says_as_much(old: LogicalLine, new: LogicalLine) -> bool:
     return before is not None and after is not None and _same(before, after)
 
 
-def stands_in_a_block(lines: Sequence[LogicalLine], at: int, begin: int, end: int) -> bool:
+def _stands_in_a_block(lines: Sequence[LogicalLine], at: int, begin: int, end: int) -> bool:
     """Tell whether the line ``at`` is in a block that stands in ``[begin, end)`` whole, header included.
 
     Not in one with a definition in it: others may call that.
