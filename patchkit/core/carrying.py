@@ -187,7 +187,8 @@ class Carrying:
         if is_told:
             return piece
         spans = list(piece.spans)
-        for region in (region for region, span in told.items() if span is None):
+        # A conflict that lies beside all regions, in what the target put in, is the conflict of those in its piece.
+        for region in (region for region, span in told.items() if span is None or piece.conflicts):
             verdict, reason = Verdict.RESTRUCTURED, "both sides changed these lines"
             if piece.conflicts:
                 place, verdict = (region.target, region.target_end), Verdict.CONFLICT

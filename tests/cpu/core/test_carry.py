@@ -134,6 +134,7 @@ def test_what_the_target_has_already_is_upstreamed(sides: tuple[bytes, bytes], p
 @given(ANY, PATHS)
 @example((b"\n", b"a\n", b""), "x.py")
 @example((b"a\n\n", b"\n", b"a\na\n"), "x.py")
+@example((b"\n\nb", b"\n\n", b"\n\na\n\nb"), "x.py")
 def test_hunks_and_parts_account_for_the_whole_change(sides: tuple[bytes, bytes, bytes], path: str) -> None:
     base, changed, target = sides
 
