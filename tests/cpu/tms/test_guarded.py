@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from patchkit.tms.library import Cuda, preload_library
+from patchkit.tms.package import Package
 
 from .conftest import Wheel
 
@@ -29,6 +30,7 @@ NO_BACKUP = "found paused allocation but cpu_backup does not exist"
 NOT_FOUND = "get_cpu_backup_pointer fail to find backup"
 NOT_ACTIVE = "Cannot pause allocation that is not active."
 NOT_PAUSED = "Cannot resume allocation that is not paused."
+NO_ROOM = "cudaError error: 2 (out of memory)"
 FREED_TWICE = "CUresult error: 1 (invalid argument)  file=csrc/core.cpp func=free"
 
 
@@ -38,6 +40,10 @@ class Run:
     def __init__(self, wheel: Wheel, simulated: Path, folder: Path) -> None:
         self._wheel, self._simulated, self._folder = wheel, simulated, folder
 
+    def _preloaded(self, package: Package) -> dict[str, str]:
+        library = str(preload_library(Cuda(12), package))
+        return {"LD_PRELOAD": library, "TMS_INIT_ENABLE": "1", "TMS_INIT_ENABLE_CPU_BACKUP": "1"}
+
     def __call__(
         self,
         case: str,
@@ -46,21 +52,27 @@ class Run:
         guarded: bool,
         settings: Mapping[str, str] | None = None,
         torch: bool = False,
+        hook: str = "preload",
     ) -> Any:
         """What the program returned, the name of what it raised, or the line that was said when it died."""
         package = self._wheel(version)
         out = self._folder / "out.json"
         out.unlink(missing_ok=True)
-        job = {"case": case, "guarded": guarded, "saver": str(package.root), "out": str(out), "torch": torch}
+        job = {
+            "case": case,
+            "guarded": guarded,
+            "saver": str(package.root),
+            "out": str(out),
+            "torch": torch,
+            "hook": hook,
+        }
         done = subprocess.run(
             # With torch, from site-packages.
             [sys.executable, "-I", *([] if torch else ["-S"]), "-B", str(WORKER), json.dumps(job)],
             env={
                 "PATH": os.environ.get("PATH", os.defpath),
-                "LD_PRELOAD": str(preload_library(Cuda(12), package)),
                 "LD_LIBRARY_PATH": f"{self._simulated}:{os.environ.get('LD_LIBRARY_PATH', '')}".strip(":"),
-                "TMS_INIT_ENABLE": "1",
-                "TMS_INIT_ENABLE_CPU_BACKUP": "1",
+                **(self._preloaded(package) if hook == "preload" else {}),
                 "PATCHKIT_SIMULATOR_GRANULARITY": "4096",
                 **(settings or {}),
             },
@@ -76,7 +88,7 @@ class Run:
             return answer.get("returned", answer.get("raised"))
         assert done.returncode in (1, -11), done.stderr
         self.text = done.stderr
-        known = (FAULT, NOT_ACTIVE, NOT_PAUSED, FREED_TWICE, NO_BACKUP, NOT_FOUND)
+        known = (FAULT, NOT_ACTIVE, NOT_PAUSED, FREED_TWICE, NO_BACKUP, NOT_FOUND, NO_ROOM)
         return next((line for line in known if line in done.stderr), str(done.returncode))
 
 
@@ -101,6 +113,7 @@ class Case:
 
 
 DISK = {"TMS_INIT_ENABLE_CPU_BACKUP": "0", "TMS_INIT_ENABLE_DISK_BACKUP": "1"}
+HOST = "PATCHKIT_SIMULATOR_HOST_BYTES"
 REGIONS_ONLY = {"TMS_INIT_ENABLE": "0"}
 
 CASES = [
@@ -129,6 +142,18 @@ CASES = [
     Case("N01", "sleep_in_an_open_step", NEW, 0, "DirtyGradientsError"),
     Case("C07", "shortcut_by_name", NEW, 0, 7),
     Case("C17", "groups_alive_at_the_pause", NEW, FAULT, "HeldError"),
+    Case("C02", "sleep_without_room_on_the_host", NEW, NO_ROOM, "HostMemoryError", {HOST: "1048576"}),
+    Case("C04", "train_after_the_reference", NEW, 3, "ContentsError"),
+    Case("C04, C07", "switch_back_before_training", NEW, 7, 7),
+    Case("C11", "generate_before_the_update", NEW, 0, "UnrestoredError"),
+    Case("C11", "generate_after_the_update", NEW, 8, 8),
+    Case("C20", "optimizer_state_of_a_checkpoint_elsewhere", NEW, 1 << 20, "PlacementError"),
+    Case("N06", "buffers_that_nobody_named", NEW, 0, "MissingRestorerError"),
+    Case("T05", "resumed_by_somebody_else", NEW, NOT_PAUSED, [7, 5]),
+    Case("T04", "paused_by_somebody_else", NEW, NOT_ACTIVE, [7, 5]),
+    Case("T04", "second_guard", NEW, NOT_ACTIVE, "GuardUseError"),
+    Case("T06", "tag_without_a_name", NEW, FAULT, "OrderError"),
+    Case("R4", "pause_while_another_thread_allocates", NEW, FAULT, "HeldError"),
     Case("N05", "gather_in_the_gradient_buffer", NEW, 0, "HeldError"),
 ]
 
@@ -140,6 +165,42 @@ def test_a_wrong_order_is_no_death_and_no_silence(run: Run, case: Case) -> None:
     assert run(case.program, case.version, guarded=True, settings=case.settings) == case.after, run.text
 
 
+# In hook mode torch only regions are tracked; 0.0.8 does not have it.
+TORCH_MODE = [
+    Case(case.defects, case.program, version, before, case.after)
+    for case in CASES
+    if case.version == NEW
+    for version in (NEW, OLD)
+    for before in [case.before]
+    if case.program
+    in (
+        "second_sleep",
+        "second_wake",
+        "save_while_asleep",
+        "save_unrestored",
+        "nobody_restores",
+        "parameters_stay_active",
+        "pause_by_name_resume_all",
+        "one_tag_of_two_resumed",
+        "sleep_in_an_open_step",
+        "shortcut_by_name",
+        "groups_alive_at_the_pause",
+        "gather_in_the_gradient_buffer",
+        "train_after_the_reference",
+        "generate_before_the_update",
+        "resumed_by_somebody_else",
+        "second_guard",
+    )
+]
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("case", TORCH_MODE, ids=lambda case: f"{case.program}-{case.version}")
+def test_the_same_holds_in_hook_mode_torch(run: Run, case: Case) -> None:
+    assert run(case.program, case.version, guarded=False, hook="torch") == case.before, run.text
+    assert run(case.program, case.version, guarded=True, hook="torch") == case.after, run.text
+
+
 WITH_TORCH = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="torch is not installed; its CPU build is enough"
 )
@@ -149,6 +210,7 @@ BACKUPS = [
     Case("T07", "backup_of_gradients", NEW, NO_BACKUP, None),
     Case("T07", "backup_of_untracked_memory", NEW, NOT_FOUND, 3 << 20),
     Case("R13", "backup_in_place", NEW, "AssertionError", [[2, 1024], True, 10240, True, 12288]),
+    Case("R13", "free_under_a_view", NEW, "-11", [True, 5]),
     Case("R13", "backup_kept_from_an_earlier_pause", NEW, 5, 6),
     Case("T07", "backup_in_an_old_build", OLD, "AttributeError", "CapabilityError"),
 ]
