@@ -141,6 +141,7 @@ class OffloadGuard(Regions):
                     self._paused(each, here)
                 elif name == "resume" and each.state is State.PAUSED:
                     self._resumed(each, here)
+            self._growth.begin(self._tags.values())
             return done
 
     def install(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -9,7 +10,7 @@ from typing import Any
 
 from patchkit.errors import PausedError
 from patchkit.tms import imports
-from patchkit.tms.capabilities import library_of
+from patchkit.tms.capabilities import in_torch_mode, library_of
 from patchkit.tms.rules import check_name, without_backup
 from patchkit.tms.sections import Hold, Sections
 from patchkit.tms.states import State, Tag
@@ -71,7 +72,11 @@ class Regions(Sections):
         return context
 
     def empty_cache(self) -> None:
-        """torch.cuda.empty_cache(), unless memory is paused and this build would release it a second time."""
+        """torch.cuda.empty_cache(), unless memory is paused and this build would release it a second time.
+
+        In hook mode torch, the package's library ends the process at torch.cuda.empty_cache() itself when memory of a
+        region was freed.
+        """
         with self._entered("empty_cache()") as here:
             paused = next((tag for tag in self._tags.values() if tag.state is State.PAUSED), None)
             if paused and not self._can_free_while_paused():
@@ -83,8 +88,23 @@ class Regions(Sections):
                     earlier=paused.site,
                     hint="empty the cache before the pause, or install torch_memory_saver 0.0.10 or later",
                 )
-            imports.torch().cuda.empty_cache()
+            with self._freeing():
+                imports.torch().cuda.empty_cache()
             self._check_growth("empty_cache()", here)
+
+    @contextmanager
+    def _freeing(self) -> Iterator[None]:
+        """In hook mode torch, the library ends the process when memory of a region is freed outside of one."""
+        library = library_of(self.saver)
+        outside = self._inside() is False
+        if not outside or not in_torch_mode(self.saver):
+            yield
+            return
+        library.tms_set_interesting_region(ctypes.c_bool(True))  # noqa: FBT003 - a C function
+        try:
+            yield
+        finally:
+            library.tms_set_interesting_region(ctypes.c_bool(False))  # noqa: FBT003
 
     def _can_free_while_paused(self) -> bool:
         known = self._free_while_paused

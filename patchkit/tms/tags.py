@@ -34,8 +34,10 @@ def forgotten_bytes(tag: Tag, saver: Any) -> int:
     """
     found = placements_of(saver)
     used = None if found is None else found.requested_bytes(tag.name)
+    if not used:
+        return 0
     tensors = _tensors(tag)
-    if not used or not all(hasattr(tensor, "data_ptr") for tensor in tensors):
+    if not all(hasattr(tensor, "data_ptr") for tensor in tensors):
         return 0
     named: dict[int, int] = {}
     for tensor in tensors:

@@ -405,6 +405,15 @@ def verify_placement(world: World) -> Any:
     placement.verify_buffers(buffers, world.saver).require()
 
 
+def empty_the_cache_after_a_cycle(world: World) -> Any:
+    parameters, temporary = world.parameters(), world.optimizer(4)
+    world.guard.pause()
+    world.guard.resume()
+    temporary.free()
+    world.guard.empty_cache()
+    return parameters.read()
+
+
 def train_after_the_reference(world: World) -> Any:
     parameters = world.parameters(contents="actor")
     parameters.fill(3)
