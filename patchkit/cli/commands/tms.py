@@ -10,7 +10,7 @@ import click
 from msgspec import structs
 
 from patchkit.cli.commands import tms_cycle
-from patchkit.cli.estimate import precision, print_estimate, read_arguments, write_picture
+from patchkit.cli.estimate import keeps_backups, precision, print_estimate, read_arguments, write_picture
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import format_option
 from patchkit.cli.output import print_json
@@ -166,12 +166,26 @@ def triage_command(*, logs: tuple[BinaryIO, ...], style: str) -> int:
 @click.option(
     "--weight-copies", type=click.IntRange(min=0), help="Copies of weights on the host. Default: a restorer's."
 )
-@click.option("--backup-kept", is_flag=True, help="Backups stay after a resume (retained, or 0.0.9.post1 and older).")
+@click.option(
+    "--backup-kept",
+    "--retain-cpu-backup",
+    "backup_kept",
+    is_flag=True,
+    help="Backups stay on the host after a resume: retain_cpu_backup, and 0.0.9.post1 and older.",
+)
+@click.option("--tms", "version", metavar="VERSION", help="The release of torch_memory_saver, which says so too.")
 @click.option(
     "--activations", type=click.IntRange(min=0), default=0, metavar="BYTES", help="On the device in training."
 )
 @click.option("--untracked", type=click.IntRange(min=0), default=0, metavar="BYTES", help="On the device all the time.")
-@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Write the bars as a picture too.")
+@click.option(
+    "--svg",
+    "--png",
+    "picture",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the bars as a picture too; FILE.png is a PNG, anything else an SVG.",
+)
 @format_option
 def estimate_command(
     *,
@@ -181,9 +195,10 @@ def estimate_command(
     no_param_backup: bool,
     weight_copies: int | None,
     backup_kept: bool,
+    version: str | None,
     activations: int,
     untracked: int,
-    svg: Path | None,
+    picture: Path | None,
     style: str,
 ) -> int:
     """Estimate the device and host memory of a rank in each phase, from Megatron's arguments (docs/estimate.md)."""
@@ -193,13 +208,13 @@ def estimate_command(
         gradient_backup=not no_grad_backup,
         parameter_backup=not no_param_backup,
         weight_copies=int(no_param_backup) if weight_copies is None else weight_copies,
-        backup_kept=backup_kept,
+        backup_kept=backup_kept or (version is not None and keeps_backups(version)),
         activations=activations,
         untracked=untracked,
     )
     found = estimate(*from_megatron(arguments), setting)
-    if svg is not None:
-        write_picture(svg, found)
+    if picture is not None:
+        write_picture(picture, found)
     if style == "json":
         print_json(found)
     else:

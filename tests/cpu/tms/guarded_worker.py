@@ -106,6 +106,11 @@ class World:
         self.simulator.patchkit_sim_device_bytes.restype = ctypes.c_size_t
 
     @property
+    def host_bytes(self) -> int:
+        self.simulator.patchkit_sim_host_bytes.restype = ctypes.c_size_t
+        return int(self.simulator.patchkit_sim_host_bytes())
+
+    @property
     def device_bytes(self) -> int:
         return int(self.simulator.patchkit_sim_device_bytes())
 
@@ -501,6 +506,23 @@ def buffers_that_nobody_named(world: World) -> Any:
     world.guard.pause()
     world.guard.resume()
     return experts.read()
+
+
+def host_bytes_of_a_cycle(world: World) -> Any:
+    """On the host asleep and awake: of a backed optimizer and a parameter buffer without backup."""
+    with world.guard.region("optimizer", enable_cpu_backup=True):
+        world.memory.allocate(5)
+        world.memory.allocate(5)
+    world.parameters()
+    world.guard.pause()
+    asleep = world.host_bytes
+    world.guard.resume()
+    return [asleep, world.host_bytes]
+
+
+def host_bytes_of_a_cycle_that_retains(world: World) -> Any:
+    world.saver.retain_cpu_backup = True
+    return host_bytes_of_a_cycle(world)
 
 
 def second_guard(world: World) -> Any:

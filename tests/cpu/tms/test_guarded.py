@@ -21,6 +21,7 @@ from patchkit.tms.library import Cuda, preload_library
 from patchkit.tms.package import Package
 
 from .conftest import Wheel
+from .test_estimate import Command
 
 WORKER = Path(__file__).with_name("guarded_worker.py")
 NEW, OLD = "0.0.10", "0.0.9.post1"
@@ -249,6 +250,41 @@ def test_a_backup_that_is_read_in_place_keeps_its_tag_from_being_resumed(run: Ru
     # Without the guard it reads memory that was given back.
     assert run("backup_read_after_the_resume", NEW, guarded=True, torch=True) == "HeldError"
     assert "its backup is read in place, and a resume gives it back to the system" in run.text
+
+
+@pytest.mark.network
+@pytest.mark.parametrize(
+    ("program", "version", "words"),
+    [
+        ("host_bytes_of_a_cycle", NEW, ["--tms", NEW]),
+        ("host_bytes_of_a_cycle_that_retains", NEW, ["--tms", NEW, "--retain-cpu-backup"]),
+        ("host_bytes_of_a_cycle", OLD, ["--tms", OLD]),
+        ("host_bytes_of_a_cycle", "0.0.9", ["--tms", "0.0.9"]),
+    ],
+)
+def test_the_estimate_has_the_host_bytes_of_a_cycle(
+    run: Run, command: Command, program: str, version: str, words: list[str]
+) -> None:
+    """Two MiB of optimizer with a backup, as 2^21 bytes of fp32 state for parameters that have none."""
+    megatron: dict[str, Any] = {"num_layers": 1, "hidden_size": 1, "num_attention_heads": 1, "vocab_size": 1, "add_bias_linear": False}
+    megatron |= {"make_vocab_size_divisible_by": 1, "ffn_hidden_size": 1, "normalization": "RMSNorm", "bf16": True}
+    options = [word for name, value in megatron.items() for word in ("--set", f"{name}={json.dumps(value)}")]
+    _, out, _ = command(
+        "tms",
+        "estimate",
+        *options,
+        "--no-grad-backup",
+        "--no-param-backup",
+        "--weight-copies=0",
+        "--format=json",
+        *words,
+    )
+    phases = {each["name"]: sum(each["host"].values()) for each in json.loads(out)["phases"]}
+    settings = REGIONS_ONLY if version != NEW else {}
+    asleep, awake = run(program, version, guarded=True, settings=settings)
+
+    assert asleep == 2 << 20
+    assert awake / asleep == phases["train"] / phases["sleep"]
 
 
 @pytest.mark.network
