@@ -174,6 +174,28 @@ def test_without_the_distributed_optimizer_every_rank_has_its_whole_state() -> N
     assert phases(parameter_bytes=4)["train"].device == {"parameters": 4 * P, "gradients": 4 * P, "optimizer": P}
 
 
+def test_a_share_of_the_optimizer_is_rounded_up_and_that_of_experts_is_over_their_own_ranks() -> None:
+    layout = Layout(data=7)
+    (train, *_) = estimate(LLAMA, layout, Setting()).phases
+    assert train.device["optimizer"] == 12 * P // 7 + 1
+    layout = Layout(data=8, tensor=2, expert=8, expert_tensor=1)
+    dense, expert = rank_parameters(QWEN_MOE, layout, 0)
+    (train, *_) = estimate(QWEN_MOE, layout, Setting()).phases
+
+    assert (layout.data, layout.expert_data) == (8, 2)
+    assert train.device["optimizer"] == 12 * dense // 8 + 12 * expert // 2
+
+
+def test_learned_positions_are_where_words_come_in_and_not_where_they_go_out() -> None:
+    with_positions = replace(LLAMA, positions=1024)
+
+    assert [
+        sum(rank_parameters(with_positions, Layout(pipeline=2), stage))
+        - sum(rank_parameters(LLAMA, Layout(pipeline=2), stage))
+        for stage in (0, 1)
+    ] == [1024 * 4096, 0]
+
+
 def test_the_vocabulary_is_padded_for_tensor_parallelism() -> None:
     padded = replace(LLAMA, vocabulary=128512)
 
@@ -243,6 +265,7 @@ def test_other_kinds_of_models_are_read_by_name() -> None:
         LLAMA, layers=3, pattern="M*-", mamba=Mamba(state=64, head=32, groups=4)
     )
     assert from_megatron({**MEGATRON, **hybrid, "mamba_num_heads": 8})[0].mamba.heads == 8
+    assert from_megatron({**MEGATRON, "decoder_first_pipeline_num_layers": 6})[1] == Layout()
     uneven = {"pipeline_model_parallel_size": 4, "decoder_first_pipeline_num_layers": 6}
     assert from_megatron({**MEGATRON, **uneven, "decoder_last_pipeline_num_layers": 6})[1] == Layout(
         pipeline=4, first_layers=6, last_layers=6

@@ -266,7 +266,13 @@ def test_the_estimate_has_the_host_bytes_of_a_cycle(
     run: Run, command: Command, program: str, version: str, words: list[str]
 ) -> None:
     """Two MiB of optimizer with a backup, as 2^21 bytes of fp32 state for parameters that have none."""
-    megatron: dict[str, Any] = {"num_layers": 1, "hidden_size": 1, "num_attention_heads": 1, "vocab_size": 1, "add_bias_linear": False}
+    megatron: dict[str, Any] = {
+        "num_layers": 1,
+        "hidden_size": 1,
+        "num_attention_heads": 1,
+        "vocab_size": 1,
+        "add_bias_linear": False,
+    }
     megatron |= {"make_vocab_size_divisible_by": 1, "ffn_hidden_size": 1, "normalization": "RMSNorm", "bf16": True}
     options = [word for name, value in megatron.items() for word in ("--set", f"{name}={json.dumps(value)}")]
     _, out, _ = command(
