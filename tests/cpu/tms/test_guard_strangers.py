@@ -9,6 +9,7 @@ import os
 import pickle
 import threading
 import warnings
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -98,17 +99,23 @@ def test_a_guard_that_nobody_refers_to_makes_room_unless_memory_is_away(saver: F
         OffloadGuard(saver)
 
 
-def test_a_guard_is_kept_until_everything_is_back(saver: FakeSaver, guard: OffloadGuard) -> None:
+def test_a_guard_is_kept_until_everything_is_back(saver: FakeSaver) -> None:
+    guard = OffloadGuard(saver, tracked=saver.counted)
     guard.add_tag("weights", backup=False, restore=lambda: None)
     guard.pause()
     guard.resume(restore=False)
+    kept = weakref.ref(guard)
+    del guard
+    gc.collect()
     with pytest.raises(GuardUseError):
         OffloadGuard(saver)
-    guard.mark_restored("weights")
-    guard.pause("default")
-    guard.resume()
+    again = kept()
+    assert again is not None
+    again.restore()
+    del again
+    gc.collect()
 
-    assert guard._claim._asleep is None
+    assert OffloadGuard(saver).states == {"default": ACTIVE}
 
 
 @pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])
@@ -261,6 +268,27 @@ def test_who_goes_around_the_guard_is_noticed(saver: FakeSaver, guard: OffloadGu
     saver.resume("weights")
     assert list(guard.states.values()) == [PAUSED, UNRESTORED]
     assert (guard.resume(), guard.restore(), guard.contents("weights")) == (("default",), ("weights",), "actor")
+
+
+def test_after_an_uninstall_it_is_noticed_too(saver: FakeSaver, guard: OffloadGuard) -> None:
+    guard.install()
+    guard.uninstall()
+    saver.pause()
+
+    assert guard.states == {"default": PAUSED}
+
+
+def test_a_count_of_all_tags_together_says_nothing_while_one_of_them_may_grow(saver: FakeSaver) -> None:
+    counted = {"all": 1}
+    guard = OffloadGuard(saver, tracked=lambda: {None: (counted["all"],)})
+    guard.add_tag("weights", backup=True)
+    guard.pause("weights")
+    counted["all"] = 2
+    assert guard.resume() == ("weights",)
+    guard.pause()
+    counted["all"] = 3
+    with pytest.raises(TrackedGrowthError):
+        guard.resume()
 
 
 def test_what_was_refused_by_the_package_changes_no_state(guard: OffloadGuard, saver: FakeSaver) -> None:
