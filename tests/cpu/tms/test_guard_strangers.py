@@ -270,6 +270,15 @@ def test_who_goes_around_the_guard_is_noticed(saver: FakeSaver, guard: OffloadGu
     assert (guard.resume(), guard.restore(), guard.contents("weights")) == (("default",), ("weights",), "actor")
 
 
+def test_a_pause_around_the_guard_does_not_hide_what_grew_before(saver: FakeSaver, guard: OffloadGuard) -> None:
+    guard.add_tag("weights", backup=True)
+    guard.pause("default")
+    saver.allocate(1)
+    saver.pause("weights")
+    with pytest.raises(TrackedGrowthError, match="tag default"):
+        guard.resume()
+
+
 def test_after_an_uninstall_it_is_noticed_too(saver: FakeSaver, guard: OffloadGuard) -> None:
     guard.install()
     guard.uninstall()
@@ -555,6 +564,13 @@ def test_a_pause_whose_backups_do_not_fit_is_refused_before_the_first_byte(
     vars(saver)["retain_cpu_backup"] = True
     room[0] = 0
     assert guard.pause() == ("default", "weights")
+
+
+def test_before_the_first_pause_nothing_is_kept_yet(saver: FakeSaver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "placements_of", lambda _: placements(("default", Backup.HOST, 60)))
+    vars(saver)["retain_cpu_backup"] = True
+    with pytest.raises(HostMemoryError):
+        OffloadGuard(saver, host_memory=lambda: 59).pause()
 
 
 def test_without_a_pool_for_each_tag_room_is_not_known(saver: FakeSaver) -> None:
