@@ -12,6 +12,7 @@ import ctypes
 import importlib
 import json
 import sys
+import textwrap
 import threading
 import weakref
 from collections.abc import Callable
@@ -523,6 +524,28 @@ def host_bytes_of_a_cycle(world: World) -> Any:
 def host_bytes_of_a_cycle_that_retains(world: World) -> Any:
     world.saver.retain_cpu_backup = True
     return host_bytes_of_a_cycle(world)
+
+
+def lines_of_the_page(world: World) -> Any:
+    """Those of docs/adopting.md, with two buffers of DDP, one of experts; what is called is the package's own."""
+    page = (ROOT / "docs" / "adopting.md").read_text(encoding="utf-8")
+    (lines,) = [block.partition("```")[0] for block in page.split("```python\n") if "guard = OffloadGuard()" in block]
+    kept = []
+    for _ in range(2):
+        with world.saver.region("param_buffer"):
+            parameters = world.memory.allocate(7)
+        with world.saver.region("grad_buffer"):
+            kept.append(SimpleNamespace(param_data=parameters, grad_data=world.memory.allocate(9)))
+    names = {
+        "model": [SimpleNamespace(buffers=kept[:1], expert_parallel_buffers=kept[1:])],
+        "copy_weights_back": lambda: [each.param_data.fill(7) for each in kept],
+    }
+    exec(textwrap.dedent(lines), names)  # noqa: S102 - our own page
+    for _ in range(2):
+        world.saver.pause()
+        world.saver.pause()
+        world.saver.resume()
+    return [[each.param_data.read(), each.grad_data.read()] for each in kept]
 
 
 def second_guard(world: World) -> Any:

@@ -294,6 +294,11 @@ def test_the_estimate_has_the_host_bytes_of_a_cycle(
 
 
 @pytest.mark.network
+def test_the_lines_of_the_page_for_frameworks_run_as_they_stand(run: Run) -> None:
+    assert run("lines_of_the_page", NEW, guarded=False) == [[7, 0], [7, 0]], run.text
+
+
+@pytest.mark.network
 def test_an_exception_names_the_tag_the_rule_and_both_calls(run: Run) -> None:
     assert run("save_while_asleep", NEW, guarded=True) == "PausedError"
     assert run.text.startswith("save() at worker:")
