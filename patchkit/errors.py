@@ -171,6 +171,10 @@ class TrackedGrowthError(OrderError):
     """Memory was allocated under a tag while it was paused."""
 
 
+class DeviceMemoryError(OrderError):
+    """The device has no room for what a resume maps again."""
+
+
 class PlacementError(GuardError):
     """Buffers are not where they should be; ``buffers`` are their names."""
 

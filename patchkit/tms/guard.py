@@ -12,7 +12,7 @@ from typing import Any
 
 from patchkit.errors import DirtyGradientsError
 from patchkit.tms.growth import Counted
-from patchkit.tms.host import check_room
+from patchkit.tms.host import check_device, check_room
 from patchkit.tms.regions import Regions
 from patchkit.tms.rules import already, forgotten, no_restorer, restoring, unreadable
 from patchkit.tms.sections import Hold
@@ -30,7 +30,8 @@ class OffloadGuard(Regions):
     ``tracked`` counts tracked memory (see `growth.Counted`); by default it is torch's snapshot by memory pool, where
     the build has a pool for each tag. ``free_while_paused`` says what the build survives when its symbols do not.
     ``host_memory`` returns how many bytes the host has left (`patchkit.tms.host.available_bytes`); with it, a pause
-    whose backups do not fit is refused, where the build has a pool for each tag. Unchecked without it.
+    whose backups do not fit is refused, where the build has a pool for each tag. ``device_memory`` does the same for
+    the device (``lambda: torch.cuda.mem_get_info()[0]``) and a resume. Unchecked without them.
 
     The tag ``default`` is known from the start, with the backup that the process was started with. Calls from several
     threads wait for each other; while restorers run, only pause, resume and restore wait. An object has one guard:
@@ -47,11 +48,13 @@ class OffloadGuard(Regions):
         tracked: Callable[[], Counted] | None = None,
         free_while_paused: bool | None = None,
         host_memory: Callable[[], int] | None = None,
+        device_memory: Callable[[], int] | None = None,
     ) -> None:
         super().__init__(saver, tracked=tracked)
         self._plain = plain_functions(self.saver)
         self._free_while_paused = free_while_paused
         self._host_memory = host_memory
+        self._device_memory = device_memory
         self._poison = poison
         self._strict = strict
         self._holds: list[Hold] = []
@@ -87,7 +90,8 @@ class OffloadGuard(Regions):
 
         What has no backup is then poisoned, if wanted, and restored, unless ``restore`` is False: then `restore` or
         `mark_restored` has to follow before it can be read. An exception of a restorer leaves its tag, and those after
-        it, unrestored. Raises TrackedGrowthError, and HeldError while somebody reads a backup in place.
+        it, unrestored. Raises TrackedGrowthError, DeviceMemoryError, and HeldError while somebody reads a backup in
+        place.
         """
         with self._changing:
             with self._entered("resume()") as here:
@@ -95,6 +99,8 @@ class OffloadGuard(Regions):
                 todo = self._chosen("resume()", tag, here, {State.PAUSED})
                 for each in todo:
                     self.views.check(each.name, here)
+                if self._device_memory is not None:
+                    check_device(self.saver, todo, self._device_memory, here)
                 for each in todo:
                     self._plain["resume"](each.name)
                     self._resumed(each, here)

@@ -1,4 +1,4 @@
-"""How much memory the host has left, and whether the backups of a pause fit into it."""
+"""Whether the backups of a pause fit into what the host has left, and what a resume maps into that of the device."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from patchkit.errors import HostMemoryError
+from patchkit.errors import DeviceMemoryError, HostMemoryError
 from patchkit.tms.placement import Backup, placements_of
 from patchkit.tms.states import Tag
 
@@ -73,4 +73,24 @@ def check_room(saver: Any, tags: Iterable[Tag], available: Callable[[], int], he
             f" {room} that the host has left; torch_memory_saver would end the process",
             here=here,
             hint="leave gradients and parameters without backup, free host memory, or raise the container's limit",
+        )
+
+
+def check_device(saver: Any, tags: Iterable[Tag], free: Callable[[], int], here: str) -> None:
+    """Raise DeviceMemoryError when the memory of ``tags`` is more than the device has room for, as far as is known."""
+    found = placements_of(saver)
+    if found is None:
+        return
+    sizes = found.bytes_by_tag()
+    needed = {tag.name: sizes.get(tag.name, (0, 0))[0] for tag in tags}
+    room = free()
+    if sum(needed.values()) > room:
+        most = max(needed, key=lambda name: needed[name])
+        raise DeviceMemoryError(
+            "resume()",
+            tag=most,
+            rule=f"its {needed[most]} bytes, of {sum(needed.values())} to be mapped again, do not fit into the {room}"
+            " that the device has left; torch_memory_saver would end the process",
+            here=here,
+            hint="let the inference engine release its memory first, or resume tag by tag",
         )

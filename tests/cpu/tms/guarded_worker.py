@@ -157,7 +157,10 @@ class World:
         return tensor
 
 
-OPTIONS: dict[str, dict[str, Any]] = {"sleep_without_room_on_the_host": {"host_memory": lambda: 1 << 20}}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "sleep_without_room_on_the_host": {"host_memory": lambda: 1 << 20},
+    "wake_while_the_engine_has_the_device": {"device_memory": lambda: 1 << 20},
+}
 """Of the guard, by program."""
 
 # --- programs -----------------------------------------------------------
@@ -463,6 +466,18 @@ def sleep_without_room_on_the_host(world: World) -> Any:
     world.optimizer(4)
     optimizer = world.optimizer()
     world.guard.pause()
+    return optimizer.read()
+
+
+def wake_while_the_engine_has_the_device(world: World) -> Any:
+    """The device has room for three; the engine has two of them, and training had two."""
+    world.optimizer(4)
+    optimizer = world.optimizer()
+    world.guard.pause()
+    with world.guard.disable():
+        world.memory.allocate(1)
+        world.memory.allocate(1)
+    world.guard.resume()
     return optimizer.read()
 
 

@@ -19,6 +19,7 @@ import pytest
 from patchkit import errors
 from patchkit.errors import (
     ContentsError,
+    DeviceMemoryError,
     DirtyGradientsError,
     GuardError,
     GuardUseError,
@@ -564,6 +565,28 @@ def test_a_pause_whose_backups_do_not_fit_is_refused_before_the_first_byte(
     vars(saver)["retain_cpu_backup"] = True
     room[0] = 0
     assert guard.pause() == ("default", "weights")
+
+
+def test_a_resume_that_does_not_fit_into_the_device_is_refused_before_the_first_byte(
+    saver: FakeSaver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = placements(("default", Backup.HOST, 60), ("default", Backup.NONE, 10), ("weights", Backup.HOST, 31))
+    monkeypatch.setattr(host, "placements_of", lambda _: found)
+    room = [100]
+    guard = OffloadGuard(saver, tracked=saver.counted, device_memory=lambda: room[0])
+    guard.add_tag("weights", backup=True)
+    guard.pause()
+    with pytest.raises(DeviceMemoryError) as caught:
+        guard.resume()
+
+    assert caught.value.tag == "default"
+    assert "its 70 bytes, of 101 to be mapped again, do not fit into the 100 that the device" in caught.value.rule
+    assert guard.states == {"default": PAUSED, "weights": PAUSED}
+    assert guard.resume("weights") == ("weights",)
+    assert guard.resume() == ("default",)
+    guard.pause()
+    room[0] = 101
+    assert guard.resume() == ("default", "weights")
 
 
 def test_before_the_first_pause_nothing_is_kept_yet(saver: FakeSaver, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,6 +129,7 @@ class Case:
 
 
 DISK = {"TMS_INIT_ENABLE_CPU_BACKUP": "0", "TMS_INIT_ENABLE_DISK_BACKUP": "1"}
+DEVICE = "PATCHKIT_SIMULATOR_DEVICE_BYTES"
 HOST = "PATCHKIT_SIMULATOR_HOST_BYTES"
 REGIONS_ONLY = {"TMS_INIT_ENABLE": "0"}
 
@@ -160,6 +161,7 @@ CASES = [
     Case("C17", "groups_alive_at_the_pause", NEW, FAULT, "HeldError"),
     Case("T03", "empty_the_cache_after_a_cycle", NEW, 0, 7),
     Case("C02", "sleep_without_room_on_the_host", NEW, NO_ROOM, "HostMemoryError", {HOST: "1048576"}),
+    Case("T20", "wake_while_the_engine_has_the_device", NEW, NO_ROOM, "DeviceMemoryError", {DEVICE: "3145728"}),
     Case("C04", "train_after_the_reference", NEW, 3, "ContentsError"),
     Case("C04, C07", "switch_back_before_training", NEW, 7, 7),
     Case("C11", "generate_before_the_update", NEW, 0, "UnrestoredError"),
