@@ -6,14 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-_HEADS: Final = frozenset(("import", "return", "=", "+=", "if", "elif", "while", "in", "yield"))
-"""Words behind which parentheses around all of the rest say nothing."""
-_HEADS_OF_ASSERT: Final = frozenset(("assert", ","))
+from patchkit.core.merging.brackets import bare
+
 _QUOTES: Final = "\"'"
-_OPENING: Final = frozenset("([{")
-_CLOSING: Final = frozenset(")]}")
-_SAYING: Final = frozenset((":=", "yield", "for"))
-"""Words that may need the parentheses around them."""
 _LITERAL: Final = re.compile(r"([rRbBuUfF]{0,2})(\"|')(?!\2\2)(.*)\2", re.DOTALL)
 _OCTAL: Final = re.compile(r"\\[0-7]{1,2}\Z")
 
@@ -21,13 +16,13 @@ _OCTAL: Final = re.compile(r"\\[0-7]{1,2}\Z")
 def plain(words: Sequence[str]) -> list[str]:
     """Return the words of a statement without what is a matter of form.
 
-    That is the parentheses around all names of an import and around all of an expression, and how a string is cut into
-    literals that stand side by side.
+    That is the parentheses around all of an expression (`brackets`), and how a string is cut into literals that stand
+    side by side.
     """
     if not words:
         return []
     joined = _joined(words) if any(map(_stand_together, words, words[1:])) else list(words)
-    return _bare(joined) if "(" in joined else joined
+    return bare(joined) if "(" in joined else joined
 
 
 def _stand_together(one: str, two: str) -> bool:
@@ -58,50 +53,3 @@ def _together(one: str, two: str) -> str | None:
         texts = [each[3] if each[1] else each[3].replace("{", "{{").replace("}", "}}") for each in (first, second)]
         return f"f{first[2]}{texts[0]}{texts[1]}{first[2]}"
     return f"{first[1].lower()}{first[2]}{first[3]}{second[3]}{first[2]}" if len(kinds) == 1 else None
-
-
-def _bare(words: list[str]) -> list[str]:
-    heads = _HEADS_OF_ASSERT if words[0] == "assert" else _HEADS
-    for at in range(len(words) - 1, 0, -1):
-        if words[at] == "(" and words[at - 1] in heads:
-            end = _closing(words, at)
-            if end is not None and _says_nothing(words, at, end):
-                words = [*words[:at], *words[at + 1 : end], *words[end + 1 :]]
-    return words
-
-
-def _says_nothing(words: Sequence[str], at: int, end: int) -> bool:
-    """Tell whether the parentheses at ``at`` and ``end`` are a matter of form."""
-    before, inner, after = words[at - 1], words[at + 1 : end], words[end + 1 :]
-    if before == "import":
-        return not after
-    if _nesting(words[:at]) or not inner or _has_comma(inner) or not _SAYING.isdisjoint(inner):
-        return False
-    return not after or (before != "," and after == [":"]) or (before == "assert" and after[0] == ",")
-
-
-def _closing(words: Sequence[str], at: int) -> int | None:
-    depth = 0
-    for spot in range(at, len(words)):
-        word = words[spot]
-        if word in _OPENING:
-            depth += 1
-        elif word in _CLOSING:
-            depth -= 1
-            if not depth:
-                return spot
-    return None
-
-
-def _nesting(words: Sequence[str]) -> int:
-    """Return how many brackets are open behind words."""
-    return sum((word in _OPENING) - (word in _CLOSING) for word in words)
-
-
-def _has_comma(words: Sequence[str]) -> bool:
-    depth = 0
-    for word in words:
-        if word == "," and not depth:
-            return True
-        depth += (word in _OPENING) - (word in _CLOSING)
-    return False

@@ -75,8 +75,9 @@ _LONGEST: Final = 400
 
 
 def key(text: str) -> str:
-    """Return what is compared of a statement: equal where only form differs (space, line joins, quotes, last commas).
+    """Return what is compared of a statement: equal where only form differs.
 
+    That is space, line joins, quotes, last commas, and parentheses around all of an expression.
     The sides of a merge have most statements in common, so keys are remembered.
     """
     return _known_key(text) if len(text) <= _LONGEST else _find_key(text)
