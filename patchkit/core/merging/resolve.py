@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from patchkit.core.merging.alignment import Edit
 from patchkit.core.merging.docstrings import ours_first
+from patchkit.core.merging.imports import merged_imports
 from patchkit.core.merging.insertions import both, within
 from patchkit.core.merging.lexemes import LineKind, LogicalLine, indented, logical_lines
 from patchkit.core.merging.renames import Rename, applied, is_everywhere, rename, stands
@@ -254,10 +255,14 @@ class _Merge:
             self._carried(stretch.ours, (line.full for line in self.ours.lines[slice(*ours)]), reason)
             return
         text = self._renamed(begin, end, ours, theirs) if self.is_whole else None
-        if text is None:
-            self._clash(begin, end, ours, theirs, reason)
-        else:
+        if text is not None:
             self._carried(stretch.ours, text, "one side rewrote these lines, the other one renamed what is in them")
+            return
+        text = merged_imports(self.base[begin:end], self.ours.lines[slice(*ours)], self.theirs.lines[slice(*theirs)])
+        if text is not None:
+            self._carried(stretch.ours, text, "both sides changed other names of these imports")
+        else:
+            self._clash(begin, end, ours, theirs, reason)
 
     def _only_comments(self, begin: int, end: int, theirs: tuple[int, int]) -> bool:
         """Tell whether the target has the code of the base's lines, in the same blocks, with other comments."""
