@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import cached_property
 
 from patchkit.core.merging.lexemes import LineKind, LogicalLine
@@ -136,15 +136,21 @@ def members(lines: Sequence[LogicalLine]) -> list[Member]:
 
 
 def both(
-    ours: Sequence[LogicalLine], theirs: Sequence[LogicalLine], *, parts_below: tuple[bool, bool], wraps: bool = False
+    ours: Sequence[LogicalLine],
+    theirs: Sequence[LogicalLine],
+    *,
+    blank_below: tuple[bool, bool],
+    blank_was: bool,
+    wraps: bool = False,
 ) -> tuple[list[LogicalLine], bool] | None:
     """Return the patch's lines that the target lacks, and whether they go first; None when the two do not go together.
 
     The target's come first, so that it stays in the order it has, unless the patch's are indented more and belong to
-    the statement above, or paragraphs tell otherwise; ``parts_below`` says whether the patch, and the target, changed
-    whether a blank line stands before what follows. Members that both sides bring stay the target's. Two members of one
-    name do not go together, nor do statements that use each other's names, whose order has a meaning that nobody
-    stated. With ``wraps`` the target's lines end in a header around what follows, and the patch's go before them.
+    the statement above, or a comment or paragraphs tell otherwise. ``blank_below`` says whether a blank line follows
+    the patch's lines and the target's, ``blank_was`` whether one did in the base. Members that both sides bring stay
+    the target's. Two members of one name do not go together, nor do statements that use each other's names, whose order
+    has a meaning that nobody stated. With ``wraps`` the target's lines end in a header around what follows, and the
+    patch's go before them.
     """
     mine, yours = members(ours), members(theirs)
     their_keys = {member.key for member in yours if member.key}
@@ -152,30 +158,43 @@ def both(
     if not fresh:
         return [], False
     our_keys = {member.key for member in mine}
-    other = [member for member in yours if member.key not in our_keys]
-    if not all(member.code for member in fresh) and other:
+    other = [member for member in yours if not member.key or member.key not in our_keys]
+    if not _go_together(fresh, other, {name for member in yours for name in member.bound}, wraps=wraps):
         return None
-    taken = {name for member in yours for name in member.bound}
+    lines = [line for member in fresh for line in member.lines]
+    above = [_is_comment(fresh[-1]), bool(other) and _is_comment(other[-1])]
+    if ours[0].indent != theirs[0].indent:
+        return lines, ours[0].indent > theirs[0].indent
+    if any(above) and other:
+        # A comment belongs to what stands below it and goes right before that, or before a header around it.
+        if all(above):
+            return (lines, False) if len(fresh) == len(other) == 1 else None
+        heads = wraps or ours[-1].opens
+        return None if blank_below[above.index(True)] else (lines, above[1] != heads)
+    # What begins a section or is set off by a blank line goes behind what is not, and so does what has changed whether
+    # a blank line follows: next to the line that it set off, or from which it took the blank line.
+    mine_parts, their_parts = (below != blank_was for below in blank_below)
+    behind = _begins_section(theirs), bool(theirs[0].blank), their_parts
+    return lines, behind > (_begins_section(ours), bool(ours[0].blank), mine_parts)
+
+
+def _go_together(fresh: Sequence[Member], other: Sequence[Member], taken: Set[str], *, wraps: bool) -> bool:
+    """Tell whether members of the two sides can stand side by side; ``taken`` are all names that the target binds."""
+    if other and any(not member.code and not _is_comment(member) for member in fresh):
+        return False
     if any(member.bound & taken for member in fresh):
-        return None
+        return False
     # What leaves the block before a mere header leaves what follows it, as it did in the patch.
     heads = wraps and all(line.opens for member in other for line in member.code)
     if any(_apart(one, two, heads=heads) for one in fresh for two in other):
-        return None
-    if {_is_bare_field(member) for member in (*fresh, *other)} == {True, False}:
-        # A dataclass takes no field without default behind one that has one.
-        return None
-    if ours[0].indent != theirs[0].indent:
-        first = ours[0].indent > theirs[0].indent
-    else:
-        # What begins a section or is set off by a blank line goes behind what is not, and so does what has changed
-        # whether a blank line follows: next to the line that it set off, or from which it took the blank line.
-        first = (_begins_section(theirs), bool(theirs[0].blank), parts_below[1]) > (
-            _begins_section(ours),
-            bool(ours[0].blank),
-            parts_below[0],
-        )
-    return [line for member in fresh for line in member.lines], first
+        return False
+    # A dataclass takes no field without default behind one that has one.
+    return {_is_bare_field(member) for member in (*fresh, *other)} != {True, False}
+
+
+def _is_comment(member: Member) -> bool:
+    """Tell whether a member is a comment on what stands below the place."""
+    return all(line.kind is LineKind.COMMENT for line in member.lines)
 
 
 def _apart(one: Member, two: Member, *, heads: bool) -> bool:

@@ -344,8 +344,8 @@ class _Merge:
             return ours + theirs if described else theirs + ours
         behind = self.theirs.place(edit.old, edit.old)[1] + len(yours)
         blank = edit.old >= len(self.base) or bool(self.base[edit.old].blank)
-        parts = self.ours.blank_before(edit.new_end) != blank, self.theirs.blank_before(behind) != blank
-        together = both(mine, yours, parts_below=parts, wraps=wraps)
+        below = self.ours.blank_before(edit.new_end), self.theirs.blank_before(behind)
+        together = both(mine, yours, blank_below=below, blank_was=blank, wraps=wraps)
         if together is None:
             return None
         fresh, first = together

@@ -104,7 +104,7 @@ def inserted(ours: str, theirs: str, before: str = BEFORE, after: str = AFTER) -
         # Two calls on one object: the target's first all the same.
         ("    model.eval()\n", "    model.train()\n", "    model.train()\n    model.eval()\n"),
         # Comments.
-        ("    # ours\n    one = 1\n", "    # theirs\n", "    # theirs\n    # ours\n    one = 1\n"),
+        ("    # ours\n    one = 1\n", "    # theirs\n", "    # ours\n    one = 1\n    # theirs\n"),
         # Two versions of one block.
         (
             "    if a:\n        one(1)\n        two(2)\n        three(3)\n",
