@@ -13,6 +13,7 @@ import re
 from patchkit.core.carried import CarriedHunk, CarryResult, Conflict, Place, Status, Verdict
 from patchkit.core.carrying import Carrying
 from patchkit.core.context_only import carry_patch
+from patchkit.core.line_endings import carried_with_endings
 from patchkit.core.lines import split_lines
 from patchkit.core.renamed import renamed
 from patchkit.core.scopes import MODULE
@@ -34,9 +35,13 @@ def carry_file(
     refused = _refuse(base, changed, target)
     if refused is not None:
         return CarryResult(path, Status.CONFLICT, None, (_whole(base, changed, target, refused),))
-    try:
+
+    def carry(base: bytes, changed: bytes, target: bytes) -> CarryResult:
         result = Carrying(base, changed, target, path, python=python).result()
         return renamed(base, changed, target, result, python=python) or result
+
+    try:
+        return carried_with_endings(base, changed, target, carry) or carry(base, changed, target)
     except RecursionError:
         reason = "the brackets nest too deep"
         return CarryResult(path, Status.CONFLICT, None, (_whole(base, changed, target, reason),))
