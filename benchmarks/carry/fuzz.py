@@ -121,7 +121,8 @@ def probe(
     if result.status is not Status.CLEAN or result.content is None:
         return result.status, None
     text = result.content.decode()
-    if tree(text) in [tree(truth) for truth in truths or _after_a_rename(base, [*ours, *theirs], shared)]:
+    # What one side puts in under a name that the other one changes has either name.
+    if tree(text) in [tree(truth) for truth in (*truths, *_after_a_rename(base, [*ours, *theirs], shared))]:
         return result.status, None
     what = (*(edit.what for edit in (*ours, *theirs)), *(f"both: {edit.what}" for edit in shared))
     return result.status, Finding("wrong" if truths else "contradiction", base, changed, target, text, truths, what)
@@ -133,7 +134,8 @@ def _contradict(base: str, edits: Sequence[SmallEdit]) -> bool:
         len(edits) == 2
         and edits[0].removes != edits[1].removes
         and not any(edit.marked or _only_form(base, edit) for edit in edits)
-        # An entry in front of one that goes is an entry all the same.
+        # An entry in front of one that goes is an entry all the same, and so is a name that is imported anew.
+        and not any(edit.what.endswith("an imported name") for edit in edits)
         and not any(change.text.endswith(", ") for edit in edits for change in edit.changes)
         and not _is_keyword_in_a_block(base, edits)
     )
@@ -151,12 +153,14 @@ def _is_keyword_in_a_block(base: str, edits: Sequence[SmallEdit]) -> bool:
 
 
 def _after_a_rename(base: str, edits: Sequence[SmallEdit], shared: Sequence[SmallEdit]) -> list[str]:
-    """Return what is left by an edit of lines in which the other edit gives a local variable another name."""
+    """Return what is left by edits of lines in which another edit gives a local variable another name."""
     found: list[str] = []
-    for one, two in (edits, edits[::-1]):
+    for one in edits:
         if one.what.startswith("rename "):
             name, fresh = base[one.changes[0].begin : one.changes[0].end], one.changes[0].text
-            text = applied(base, [two, *shared])
+            text = applied(base, [*(edit for edit in edits if edit is not one), *shared])
+            if tree(text) is None:
+                continue
             places = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name) and node.id == name]
             source = Source(text)
             changes = tuple(Change(*source.span(node), fresh) for node in places)
