@@ -187,8 +187,13 @@ class Carrying:
         if is_told:
             return piece
         spans = list(piece.spans)
-        # A conflict that lies beside all regions, in what the target put in, is the conflict of those in its piece.
-        for region in (region for region, span in told.items() if span is None or piece.conflicts):
+        silent = [region for region, span in told.items() if span is None]
+        if piece.conflicts and told and not silent:
+            # The conflict is in lines of the target's beside the patch's: the nearest hunk has to tell of it.
+            clashes = (span.base for span in piece.spans if span.verdict == Verdict.CONFLICT.value)
+            at = next(clashes, piece.base[0])
+            silent = [min(told, key=lambda region: max(region.base - at, at - region.base_end))]
+        for region in silent:
             verdict, reason = Verdict.RESTRUCTURED, "both sides changed these lines"
             if piece.conflicts:
                 place, verdict = (region.target, region.target_end), Verdict.CONFLICT
