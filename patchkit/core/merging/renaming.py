@@ -26,7 +26,10 @@ def renames(base: str, changed: str, target: str) -> list[Rename]:
     left = set(_NAME.findall("\n".join(gone))) & set(
         _NAME.findall("\n".join(set(changed.splitlines()).difference(old)))
     )
-    doubtful = [name for name in sorted(left) if not _has(target, name) and _could_be(name, gone, there, base)]
+    doubtful = [name for name in sorted(left) if not _has(target, name)]
+    if doubtful:
+        new = {word for line in there.difference(old) for word in _NAME.findall(line)}
+        doubtful = [name for name in doubtful if _could_be(name, gone, there, new)]
     if not doubtful:
         return []
     lines = logical_lines(changed)
@@ -55,14 +58,14 @@ def _is_part(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def _could_be(name: str, gone: Sequence[str], there: Set[str], base: str) -> bool:
-    """Tell whether a line with the name is in the target with a word that is new there: the quick half of the proof."""
+def _could_be(name: str, gone: Sequence[str], there: Set[str], new: Set[str]) -> bool:
+    """Tell whether a line with the name is in the target with one of the ``new`` words: the quick half of the proof."""
     lines = [line for line in gone if _has(line, name)]
     if len(lines) < _FEWEST:
         return False
     pattern = re.compile(rf"\b{name}\b")
-    new = {word for line in there - set(base.splitlines()) for word in _NAME.findall(line)}
-    return any(pattern.sub(word, line) in there for word in new for line in lines)
+    cut = [pattern.split(line) for line in lines]
+    return any(word.join(parts) in there for word in new for parts in cut)
 
 
 def _renamed(name: str, is_attribute: bool, side: Version) -> Rename | None:  # noqa: FBT001 - a part of the name
