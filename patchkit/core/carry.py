@@ -17,6 +17,7 @@ from patchkit.core.line_endings import carried_with_endings
 from patchkit.core.lines import split_lines
 from patchkit.core.renamed import renamed
 from patchkit.core.scopes import MODULE
+from patchkit.core.uncollected import uncollected
 
 __all__ = ["CarriedHunk", "CarryResult", "Conflict", "Place", "Status", "Verdict", "carry_file", "carry_patch"]
 
@@ -41,7 +42,8 @@ def carry_file(
         return renamed(base, changed, target, result, python=python) or result
 
     try:
-        return carried_with_endings(base, changed, target, carry) or carry(base, changed, target)
+        with uncollected():
+            return carried_with_endings(base, changed, target, carry) or carry(base, changed, target)
     except RecursionError:
         reason = "the brackets nest too deep"
         return CarryResult(path, Status.CONFLICT, None, (_whole(base, changed, target, reason),))

@@ -1,0 +1,54 @@
+"""The garbage collector during work that makes no garbage."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from patchkit.core import carry
+from patchkit.core.carry import CarryResult, carry_file
+from patchkit.core.uncollected import uncollected
+
+
+@pytest.fixture(autouse=True)
+def _collector() -> Iterator[None]:
+    yield
+    gc.enable()
+
+
+def test_the_collector_rests_in_the_block_and_goes_on_behind_it() -> None:
+    with uncollected():
+        inside = gc.isenabled()
+
+    assert (inside, gc.isenabled()) == (False, True)
+
+
+def test_the_collector_goes_on_whatever_the_block_raises() -> None:
+    with pytest.raises(KeyError), uncollected():
+        raise KeyError
+
+    assert gc.isenabled()
+
+
+def test_a_collector_that_the_caller_stopped_stays_stopped() -> None:
+    gc.disable()
+    with uncollected():
+        pass
+
+    assert not gc.isenabled()
+
+
+def test_carrying_a_file_leaves_the_collector_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+
+    class Noting(carry.Carrying):
+        def result(self) -> CarryResult:
+            seen.append(gc.isenabled())
+            return super().result()
+
+    monkeypatch.setattr(carry, "Carrying", Noting)
+    carry_file(b"a = 1\n", b"a = 2\n", b"a = 1\nb = 1\n", "m.py")
+
+    assert (seen, gc.isenabled()) == ([False], True)
