@@ -104,6 +104,12 @@ class LogicalLine:
             return self
         return LogicalLine(self.kind, self.blank, indented(self.text, columns), self.first, self.end)
 
+    def at(self, first: int) -> LogicalLine:
+        """Return the same line at another row; what is asked of many lines is found once for both."""
+        line = LogicalLine(self.kind, self.blank, self.text, first, self.end)
+        line._key, line._indent, line._definition = self.key, self.indent, self.definition  # noqa: SLF001 - its own
+        return line
+
     @property
     def is_import(self) -> bool:
         """Whether it is an import statement."""
@@ -150,7 +156,7 @@ def _logical_lines(text: str) -> tuple[LogicalLine, ...]:
         if not physical.isspace():
             known = _whole(physical) if end - at <= _LONGEST else None
             if known is not None and begin == at:
-                lines.append(LogicalLine(known[0], "", known[1], row, known[2]))
+                lines.append(known.at(row))
                 row += 1
             else:
                 end = end if known is not None else _end(text, at)
@@ -170,14 +176,15 @@ _LONGEST = 400
 """Characters of a physical line up to which it is remembered, so that what is held is bounded."""
 
 
-@lru_cache(maxsize=8192)
-def _whole(physical: str) -> tuple[LineKind, str, str] | None:
-    """Return kind, text and ending of a physical line that is a logical one wherever it stands; else None."""
+@lru_cache(maxsize=32_768)
+def _whole(physical: str) -> LogicalLine | None:
+    """Return a physical line that is a logical one wherever it stands, at row 0; else None."""
     if _end(physical, 0) != len(physical):
         return None
     ending = "\r\n" if physical.endswith("\r\n") else "\n"
     body = physical[: -len(ending)]
-    return LineKind.COMMENT if body.lstrip(" \t\f").startswith("#") else LineKind.CODE, body, ending
+    kind = LineKind.COMMENT if body.lstrip(" \t\f").startswith("#") else LineKind.CODE
+    return LogicalLine(kind, "", body, 0, ending)
 
 
 def _end(text: str, at: int) -> int:

@@ -196,5 +196,5 @@ _KEYWORDS = {
 
 
 def _keyword(line: LogicalLine) -> str:
-    first = line.lexemes[0].text if line.lexemes else ""
+    first = line.words[0] if line.words else ""
     return first if first in _KEYWORDS else ""

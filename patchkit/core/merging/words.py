@@ -90,7 +90,7 @@ def _find_key(text: str) -> str:
     return SEPARATOR.join(plain(found))
 
 
-_known_key = lru_cache(maxsize=8192)(_find_key)
+_known_key = lru_cache(maxsize=32_768)(_find_key)
 
 
 def _plain(text: str) -> str:
