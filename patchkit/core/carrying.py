@@ -18,7 +18,7 @@ from patchkit.core.merging.merge import Kind, Region
 from patchkit.core.merging.pieces import Piece, Range, Spans, conflicts, content, joined, put_together
 from patchkit.core.merging.repeated import stands_twice
 from patchkit.core.merging.resolve import Span
-from patchkit.core.merging.surroundings import Outline
+from patchkit.core.merging.surroundings import outline
 from patchkit.core.merging.windows import reordered, structured
 from patchkit.core.scopes import MODULE
 
@@ -135,7 +135,7 @@ class Carrying:
         gone = (self._sides.base[at] for edit in self._compared.ours for at in range(edit.old, edit.old_end))
         if not self._compared.theirs or not any(map(_HEADER.match, gone)):
             return False
-        of_changed = Outline(self._sides.changed)
+        of_changed = outline(self._texts[1])
         mine = shift = 0
         for edit in self._compared.theirs:
             while mine < len(self._compared.ours) and self._compared.ours[mine].old_end <= edit.old:

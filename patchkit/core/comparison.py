@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from patchkit.core.carried import Conflict
-from patchkit.core.lines import split_lines
-from patchkit.core.merging.alignment import Edit, edits_of_numbers, numbered
+from patchkit.core.lines import lines_of
+from patchkit.core.merging.alignment import Edit, line_edits
 from patchkit.core.merging.merge import Region, combine
-from patchkit.core.merging.surroundings import Outline
+from patchkit.core.merging.surroundings import Outline, outline
 from patchkit.core.merging.windows import Sides
 from patchkit.core.scopes import MODULE
 
@@ -20,13 +20,12 @@ class Comparison:
 
     def __init__(self, base: bytes, changed: bytes, target: bytes, path: str) -> None:
         self.base, self.changed, self.target = base, changed, target
-        self.sides = Sides(split_lines(base), split_lines(changed), split_lines(target))
-        numbers = numbered(*self.sides)
-        self.ours = edits_of_numbers(numbers[0], numbers[1])
+        self.sides = Sides(*map(lines_of, (base, changed, target)))
+        self.ours = line_edits(base, changed)
         """What the patch changes: from the base's lines to the changed text's."""
-        self.theirs = edits_of_numbers(numbers[0], numbers[2])
+        self.theirs = line_edits(base, target)
         """What the target changed: from the base's lines to the target's."""
-        self.regions = combine(self.ours, self.theirs, numbers[1], numbers[2])
+        self.regions = combine(self.ours, self.theirs, self.sides.changed, self.sides.target)
         """What the patch changes, with what the target changed right there."""
         self.path = path
         self.is_python = path.endswith((".py", ".pyi"))
@@ -39,12 +38,12 @@ class Comparison:
     @cached_property
     def of_base(self) -> Outline:
         """The base's classes and functions."""
-        return Outline(self.sides.base)
+        return outline(self.base)
 
     @cached_property
     def of_target(self) -> Outline:
         """The target's classes and functions."""
-        return Outline(self.sides.target)
+        return outline(self.target)
 
     def scope(self, outline: Outline, first: int, end: int) -> str:
         """Return the class or function around 0-based lines ``[first, end)``; the module where nothing is Python."""

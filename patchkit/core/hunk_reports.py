@@ -10,12 +10,11 @@ from patchkit.core.carried import CarriedHunk, Place, Verdict
 from patchkit.core.comparison import Comparison
 from patchkit.core.gating.alarm import Alarm
 from patchkit.core.gating.drift import Drift, drifts
-from patchkit.core.lines import split_lines
 from patchkit.core.merging.merge import Region
 from patchkit.core.merging.obsolete import why_obsolete
 from patchkit.core.merging.pieces import Spans
 from patchkit.core.merging.resolve import Span
-from patchkit.core.merging.surroundings import Outline
+from patchkit.core.merging.surroundings import outline
 
 CONTEXT: Final = 3
 """Lines on each side that must be the base's for a change to count as exact or moved, as in a unified diff."""
@@ -33,7 +32,7 @@ class HunkReports:
     def of(self, spans: Sequence[Span], content: bytes | None, alarms: Sequence[Alarm]) -> tuple[CarriedHunk, ...]:
         """Return the reports, in order; ``content`` is the result, None on a conflict, and ``alarms`` are of it."""
         compared, known = self._compared, Spans(spans)
-        result = None if content is None else Outline(split_lines(content))
+        result = None if content is None else outline(content)
         drifted = self._drifts()
         hunks: list[CarriedHunk] = []
         for number, region in enumerate(compared.regions):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from patchkit.core.remembered import remembered
+
 
 def split_lines(content: bytes) -> list[bytes]:
     r"""Split at ``\n`` only, endings kept; joining the result gives ``content`` back.
@@ -16,3 +18,9 @@ def split_lines(content: bytes) -> list[bytes]:
     if last:
         kept.append(last)
     return kept
+
+
+@remembered(most=2_000_000)
+def lines_of(content: bytes) -> tuple[bytes, ...]:
+    """Return what ``split_lines`` does, for texts whose lines several steps ask for."""
+    return tuple(split_lines(content))

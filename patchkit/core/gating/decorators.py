@@ -9,10 +9,11 @@ from typing import Final
 
 import msgspec
 
-from patchkit.core.lines import split_lines
-from patchkit.core.merging.surroundings import Outline
+from patchkit.core.lines import lines_of
+from patchkit.core.merging.surroundings import outline
+from patchkit.core.remembered import remembered
 
-_FIRST: Final = re.compile(rb"^[ \t]*(@[^\n]*)", re.MULTILINE)
+_FROM_AT: Final = re.compile(rb"@[^\n]*")
 _HEADER: Final = re.compile(rb"(?:async[ \t]+)?(?:def|class)[ \t]+\w")
 _INSIDE: Final = (b")", b"]", b"}", b"#")
 """How lines begin that go on with a decorator although they are not indented more, and comments."""
@@ -34,7 +35,7 @@ def misdecorated(base: bytes, changed: bytes, target: bytes, result: bytes) -> t
     text has more than once (a property and its setter) is told apart by order, and passed over where the numbers
     differ. Looked at only where one of the sides brings or takes out a decorator.
     """
-    if len({tuple(sorted(_FIRST.findall(text))) for text in (base, changed, target)}) == 1:
+    if len({tuple(sorted(_at_lines(text))) for text in (base, changed, target)}) == 1:
         return ()
     texts = [_decorated(text) for text in (base, changed, target, result)]
     found: list[Misdecorated] = []
@@ -64,12 +65,22 @@ def _fits(here: _Decorators, old: _Decorators | None, ours: _Decorators | None, 
     return Counter(here) == ((one - was) | (two - was)) + (was & one & two)
 
 
+@remembered(most=1_000_000)
+def _at_lines(content: bytes) -> tuple[bytes, ...]:
+    """Return the lines that begin with an at sign, without their indentation."""
+    # A search for the sign jumps to it, where a pattern for the beginning of the line is tried at every line.
+    signs = _FROM_AT.finditer(content)
+    return tuple(
+        sign[0] for sign in signs if not content[content.rfind(b"\n", 0, sign.start()) + 1 : sign.start()].strip(b" \t")
+    )
+
+
+@remembered(most=1_000_000)
 def _decorated(content: bytes) -> dict[str, list[tuple[int, _Decorators]]]:
     """Return for each qualified name the 1-based lines of its headers, each with the decorators above it."""
-    lines = split_lines(content)
     found: dict[str, list[tuple[int, _Decorators]]] = {}
-    above = dict(_above(lines))
-    for line, name in Outline(lines).names():
+    above = dict(_above(lines_of(content)))
+    for line, name in outline(content).names():
         found.setdefault(name, []).append((line + 1, above.get(line, ())))
     return found
 

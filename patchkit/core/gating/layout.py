@@ -194,7 +194,7 @@ def more_lines(content: bytes, other: bytes) -> frozenset[bytes]:
 
     Chunks that both have are passed over, however often they have them.
     """
-    here, there = (frozenset(_NEXT.split(text)) for text in (content, other))
+    here, there = _parts(content), _parts(other)
     lines, others = (
         Counter(map(bytes.strip, b"\n".join(parts).split(b"\n"))) for parts in (here - there, there - here)
     )

@@ -14,6 +14,9 @@ from typing import Final, NamedTuple
 
 from rapidfuzz.distance import LCSseq
 
+from patchkit.core.lines import lines_of
+from patchkit.core.remembered import remembered
+
 MOST_PAIRS: Final = 64_000_000
 """Old times new elements up to which all of them are matched at once, which takes a bit of memory for each pair.
 
@@ -33,24 +36,26 @@ class Edit(NamedTuple):
 
 def edits(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Edit]:
     """Return what changed from ``old`` to ``new``, in order; between two edits at least one element is common."""
-    first, second = numbered(old, new)
-    return edits_of_numbers(first, second)
-
-
-def numbered(*sequences: Sequence[Hashable]) -> list[list[int]]:
-    """Return the sequences with small numbers for their elements: equal if and only if the elements are."""
-    numbers = {element: number for number, element in enumerate(set().union(*sequences))}
-    return [list(map(numbers.__getitem__, sequence)) for sequence in sequences]
-
-
-def edits_of_numbers(first: Sequence[int], second: Sequence[int]) -> list[Edit]:
-    """Return what ``edits`` does, of sequences out of one call of ``numbered``: for who compares one with several."""
-    head = _common_head(first, second)
-    tail = _common_tail(first, second, head)
-    last, last_new = len(first) - tail, len(second) - tail
+    head = _common_head(old, new)
+    tail = _common_tail(old, new, head)
+    last, last_new = len(old) - tail, len(new) - tail
     if head == last and head == last_new:
         return []
-    return _slid(_joined_up(_changes(first, second, Edit(head, last, head, last_new))), first, second)
+    first, second = _numbered(old[head:last], new[head:last_new])
+    found = _joined_up(_changes(first, second, Edit(0, len(first), 0, len(second))))
+    return _slid([Edit(*(place + head for place in edit)) for edit in found], old, new)
+
+
+@remembered(most=2_000_000)
+def line_edits(old: bytes, new: bytes) -> tuple[Edit, ...]:
+    """Return what ``edits`` does of the lines of two texts: a patch is the same wherever it is carried to."""
+    return tuple(edits(lines_of(old), lines_of(new)))
+
+
+def _numbered(first: Sequence[Hashable], second: Sequence[Hashable]) -> tuple[list[int], list[int]]:
+    """Return the sequences with small numbers for their elements: equal if and only if the elements are."""
+    numbers = {element: number for number, element in enumerate({*first, *second})}
+    return list(map(numbers.__getitem__, first)), list(map(numbers.__getitem__, second))
 
 
 def _joined_up(found: Iterable[Edit]) -> list[Edit]:
@@ -115,7 +120,7 @@ def partners(found: Sequence[Edit], length: int) -> list[int]:
     return to_new
 
 
-def _slid(found: list[Edit], first: Sequence[int], second: Sequence[int]) -> list[Edit]:
+def _slid(found: list[Edit], first: Sequence[Hashable], second: Sequence[Hashable]) -> list[Edit]:
     """Slide each edit that only removes or only adds: onto a neighbour that it meets, else down as far as it goes."""
     settled: list[Edit] = []
     waiting = found[::-1]
@@ -154,7 +159,7 @@ def _joined(one: Edit, two: Edit) -> Edit:
     return Edit(one.old, two.old_end, one.new, two.new_end)
 
 
-def _common_head(first: Sequence[int], second: Sequence[int]) -> int:
+def _common_head(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
     # Slices are compared in C, which makes halving quicker than a loop.
     low, high = 0, min(len(first), len(second))
     while low < high:
@@ -166,7 +171,7 @@ def _common_head(first: Sequence[int], second: Sequence[int]) -> int:
     return low
 
 
-def _common_tail(first: Sequence[int], second: Sequence[int], head: int) -> int:
+def _common_tail(first: Sequence[Hashable], second: Sequence[Hashable], head: int) -> int:
     low, high = 0, min(len(first), len(second)) - head
     while low < high:
         middle = (low + high + 1) // 2

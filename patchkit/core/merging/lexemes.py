@@ -107,7 +107,7 @@ class LogicalLine:
     def at(self, first: int) -> LogicalLine:
         """Return the same line at another row; what is asked of many lines is found once for both."""
         line = LogicalLine(self.kind, self.blank, self.text, first, self.end)
-        line._key, line._indent, line._definition = self.key, self.indent, self.definition  # noqa: SLF001 - its own
+        line._key, line._indent, line._definition = self.key, self.indent, self.definition
         return line
 
     @property

@@ -9,6 +9,8 @@ from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
+from patchkit.core.lines import lines_of
+from patchkit.core.remembered import remembered
 from patchkit.core.scopes import MODULE
 
 _HEADER = re.compile(rb"\n([ \t]*)(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)")
@@ -126,6 +128,12 @@ class Outline:
         level = re.compile(rb"\n {0,%d}[^\s)\]}#\"']" % header.width)
         match = level.search(self._text, self._starts[header.line + 1])
         return len(self._lines) if match is None else bisect_right(self._starts, match.start()) - 1
+
+
+@remembered(most=1_000_000)
+def outline(content: bytes) -> Outline:
+    """Return the outline of a text that several steps ask for."""
+    return Outline(lines_of(content))
 
 
 def _is_level(line: bytes, width: int) -> bool:

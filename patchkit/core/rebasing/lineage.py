@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from patchkit.core.difference import CONTEXT
-from patchkit.core.lines import split_lines
-from patchkit.core.merging.alignment import edits
+from patchkit.core.lines import lines_of
+from patchkit.core.merging.alignment import line_edits
 from patchkit.core.model import FilePatch, Hunk, HunkLine, LineKind
 from patchkit.core.rebasing.spots import mapped
 
@@ -59,7 +59,7 @@ def runs_of(file: FilePatch, starts: Iterable[int]) -> tuple[Run, ...]:
 
 def changed_runs(before: bytes, after: bytes) -> tuple[Run, ...]:
     """Return the runs in which two texts differ, without ids, where git would show them."""
-    found = edits(split_lines(before), split_lines(after))
+    found = line_edits(before, after)
     return tuple(Run((edit.old, edit.old_end), (edit.new, edit.new_end)) for edit in found)
 
 
@@ -70,8 +70,8 @@ class Lineage:
     """
 
     def __init__(self, base: bytes, changed: bytes, runs: Sequence[Run]) -> None:
-        self._base = split_lines(base)
-        self._changed = split_lines(changed)
+        self._base = base
+        self._changed = lines_of(changed)
         self._written = runs
         # Whoever carries compares the texts anew, and may see a run begin at another line than its author wrote.
         self._runs = [msgspec.structs.replace(run, ids=_nearest_ids(run, runs)) for run in changed_runs(base, changed)]
@@ -93,8 +93,8 @@ class Lineage:
         In this order: what was ``traced`` by whoever carried it; the lines of the base that stand at the same place; a
         hunk that adds the same lines (half of them at least), wherever it stands; a hunk at most three lines away.
         """
-        to_base = edits(self._base, split_lines(before))
-        lines = split_lines(after)
+        to_base = line_edits(self._base, before)
+        lines = lines_of(after)
         found: list[Run] = []
         free = 0
         for run in changed_runs(before, after):
@@ -154,7 +154,7 @@ def labelled_hunks(before: bytes, after: bytes, runs: Sequence[Run]) -> tuple[Hu
     Each run has one id at most. Where hunks stand close together they share the context between them, the first one
     taking more, so that none begins before the one above it ends.
     """
-    old, new = split_lines(before), split_lines(after)
+    old, new = lines_of(before), lines_of(after)
     groups: list[list[Run]] = []
     for run in runs:
         if groups and groups[-1][-1].ids == run.ids:

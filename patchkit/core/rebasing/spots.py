@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from patchkit.core.carry import Conflict
-from patchkit.core.lines import split_lines
+from patchkit.core.lines import lines_of, split_lines
 from patchkit.core.merging.alignment import edits
 
 
@@ -37,14 +37,14 @@ def _ranges(parts: Sequence[bytes | Conflict], sides: Sequence[bytes], text: byt
         whole += split_lines(part if isinstance(part, bytes) else next(given))
         if isinstance(part, Conflict):
             own.append((first, len(whole)))
-    lines = split_lines(text)
+    lines = lines_of(text)
     changed = edits(lines, whole)
     found: list[tuple[int, int]] = []
     for first, end in own:
         begin = mapped(changed, first)
         length = end - first
         # The lines of a conflict stand in the text together, so that where the first one is says where all are.
-        if lines[begin : begin + length] != whole[first:end]:
+        if [*lines[begin : begin + length]] != whole[first:end]:
             begin = _nearest(lines, whole[first:end], begin)
         found.append((begin, begin + length))
     return found

@@ -34,7 +34,7 @@ def test_regions_and_changes_outside_of_them_are_all_of_the_patch(pair: tuple[by
     base, changed = pair
     compared = Comparison(base, changed, base, "x.py")
 
-    assert (compared.theirs, compared.is_touched(0, len(compared.sides.base))) == ([], False)
+    assert (compared.theirs, compared.is_touched(0, len(compared.sides.base))) == ((), False)
     assert [(region.base, region.base_end) for region in compared.regions] == [
         (edit.old, edit.old_end) for edit in compared.ours
     ]

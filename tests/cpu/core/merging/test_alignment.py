@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from patchkit.core.lines import split_lines
 from patchkit.core.merging import alignment
-from patchkit.core.merging.alignment import Edit, edits, partners
+from patchkit.core.merging.alignment import Edit, edits, line_edits, partners
 
 _sequences = st.lists(st.sampled_from("abcd"), max_size=12)
 
@@ -98,3 +99,10 @@ def test_what_is_too_large_to_be_matched_at_once_is_cut_at_what_stands_once(monk
 
     assert edits("aaxbb", "acxdb") == [Edit(1, 2, 1, 2), Edit(3, 4, 3, 4)]
     assert edits("aacb", "addb") == [Edit(1, 3, 1, 3)]
+
+
+@given(st.lists(st.sampled_from((b"a\n", b"b\n", b"c\r\n", b"\n"))), st.lists(st.sampled_from((b"a\n", b"b\n", b"d"))))
+def test_edits_of_texts_are_those_of_their_lines(old: list[bytes], new: list[bytes]) -> None:
+    one, two = b"".join(old), b"".join(new)
+
+    assert line_edits(one, two) == tuple(edits(split_lines(one), split_lines(two)))
