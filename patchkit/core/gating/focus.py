@@ -153,10 +153,10 @@ def new_classes(here: Blocks, there: Blocks) -> frozenset[bytes]:
     return frozenset(match["name"] for match in found if match is not None and match["kind"] == b"class")
 
 
-def head_of(block: bytes) -> bytes:
-    """Return a definition up to its colon, without white space."""
-    end = _HEAD_END.search(block)
-    return b"".join(block[: end.end() if end is not None else len(block)].split())
+def head_of(block: bytes, at: int = 0) -> bytes:
+    """Return a definition, which begins at ``at``, up to its colon, without white space."""
+    end = _HEAD_END.search(block, at)
+    return b"".join(block[at : end.end() if end is not None else len(block)].split())
 
 
 def holding(content: bytes, lines: Iterable[bytes]) -> frozenset[bytes]:

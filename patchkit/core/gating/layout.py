@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from patchkit.core.gating.focus import INNER, head_of, is_whole, stub
+from patchkit.core.merging.alignment import common_head, common_tail
 from patchkit.core.remembered import remembered
 
 _NEXT: Final = re.compile(rb"\n(?=class[ \t]|def[ \t]|async[ \t]+def[ \t])")
@@ -27,7 +28,7 @@ _IMPORT: Final = re.compile(rb"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(\(
 # With blanks around the sign: what has none is a keyword argument of a call over several lines.
 _ASSIGNED: Final = re.compile(rb"^[ \t]*((?:\w+[ \t]*,[ \t]*)*\w+)(?:[ \t]*:[^=\n]+)? = ", re.MULTILINE)
 _COMMENT: Final = re.compile(rb"#[^\n]*")
-_FEW: Final = 40
+_FEW: Final = 10
 """Up to so many lines a search for each takes less time than to split the other text."""
 
 
@@ -173,31 +174,46 @@ _chunk: Final = remembered(most=1_000_000)(Chunk)
 
 
 @remembered(most=2_000_000)
-def _parts(text: bytes) -> frozenset[bytes]:
-    return frozenset(_NEXT.split(text))
+def _parts(text: bytes) -> dict[bytes, None]:
+    """Return the text of each chunk once, in order."""
+    return dict.fromkeys(_NEXT.split(text))
+
+
+@remembered(most=2_000_000)
+def _all_lines(text: bytes) -> frozenset[bytes]:
+    return frozenset(text.split(b"\n"))
+
+
+def _apart(content: bytes, other: bytes) -> tuple[list[bytes], list[bytes]]:
+    """Return the lines of the chunks that only one of two texts has, without what both begin and end with."""
+    here, there = _parts(content), _parts(other)
+    lines, beside = (
+        [line for part in parts if part not in others for line in part.split(b"\n")]
+        for parts, others in ((here, there), (there, here))
+    )
+    head = common_head(lines, beside)
+    tail = common_tail(lines, beside, head)
+    return lines[head : len(lines) - tail], beside[head : len(beside) - tail]
 
 
 def new_lines(content: bytes, other: bytes) -> frozenset[bytes]:
     """Return the lines of ``content``, without their endings, that ``other`` has nowhere."""
-    here, there = _parts(content), _parts(other)
     # Nearly all lines of a part that differs stand in its other version.
-    beside = frozenset(line for part in there - here for line in part.split(b"\n"))
-    lines = frozenset(line for part in here - there for line in part.split(b"\n")) - beside
+    here, there = _apart(content, other)
+    lines = frozenset(here).difference(there)
     if len(lines) > _FEW:
-        return lines.difference(other.split(b"\n"))
+        return lines - _all_lines(other)
     text = b"\n" + other + b"\n"
     return frozenset(line for line in lines if b"\n" + line + b"\n" not in text)
 
 
+@remembered(most=1_000_000)
 def more_lines(content: bytes, other: bytes) -> frozenset[bytes]:
     """Return the lines of ``content``, white space at their ends aside, that stand there more often than in ``other``.
 
     Chunks that both have are passed over, however often they have them.
     """
-    here, there = _parts(content), _parts(other)
-    lines, others = (
-        Counter(map(bytes.strip, b"\n".join(parts).split(b"\n"))) for parts in (here - there, there - here)
-    )
+    lines, others = (Counter(map(bytes.strip, side)) for side in _apart(content, other))
     return frozenset(line for line, count in lines.items() if count > others[line])
 
 

@@ -10,7 +10,8 @@ from patchkit.core.gating.focus import head_of
 from patchkit.core.gating.layout import Chunk, Sides, layout
 from patchkit.core.remembered import remembered
 
-_DEF: Final = re.compile(rb"^[ \t]*(?:async[ \t]+)?def[ \t]+([\w\x80-\xff]+)", re.MULTILINE)
+_DEF: Final = re.compile(rb"def[ \t]+([\w\x80-\xff]+)")
+_BEFORE: Final = re.compile(rb"[ \t]*(?:async[ \t]+)?")
 _FIELD: Final = re.compile(rb"[ \t]+(\w+)[ \t]*:")
 _BRACKET: Final = re.compile(rb"[()\[\]{},]")
 _PARAMETER: Final = re.compile(rb"[*]*[\w\x80-\xff]+|[*/]")
@@ -46,7 +47,13 @@ def _heads(texts: Iterable[bytes]) -> Iterator[tuple[bytes, _Names]]:
 
 @remembered(most=1_000_000)
 def _heads_in(text: bytes) -> tuple[tuple[bytes, _Names], ...]:
-    return tuple((match[1], parameters(head_of(text[match.start() :]))) for match in _DEF.finditer(text))
+    # A pattern for the whole line would be tried at every line, where a search for the keyword jumps to it.
+    found = (
+        match
+        for match in _DEF.finditer(text)
+        if _BEFORE.fullmatch(text, text.rfind(b"\n", 0, match.start()) + 1, match.start())
+    )
+    return tuple((match[1], parameters(head_of(text, match.start()))) for match in found)
 
 
 def _constructors(chunks: Iterable[Chunk]) -> Iterator[tuple[bytes, _Names]]:

@@ -36,8 +36,8 @@ class Edit(NamedTuple):
 
 def edits(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Edit]:
     """Return what changed from ``old`` to ``new``, in order; between two edits at least one element is common."""
-    head = _common_head(old, new)
-    tail = _common_tail(old, new, head)
+    head = common_head(old, new)
+    tail = common_tail(old, new, head)
     last, last_new = len(old) - tail, len(new) - tail
     if head == last and head == last_new:
         return []
@@ -159,7 +159,8 @@ def _joined(one: Edit, two: Edit) -> Edit:
     return Edit(one.old, two.old_end, one.new, two.new_end)
 
 
-def _common_head(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
+def common_head(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
+    """Return how many elements both sequences begin with."""
     # Slices are compared in C, which makes halving quicker than a loop.
     low, high = 0, min(len(first), len(second))
     while low < high:
@@ -171,7 +172,8 @@ def _common_head(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
     return low
 
 
-def _common_tail(first: Sequence[Hashable], second: Sequence[Hashable], head: int) -> int:
+def common_tail(first: Sequence[Hashable], second: Sequence[Hashable], head: int) -> int:
+    """Return how many elements both sequences end with, the first ``head`` of them left out."""
     low, high = 0, min(len(first), len(second)) - head
     while low < high:
         middle = (low + high + 1) // 2
