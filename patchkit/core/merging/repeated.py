@@ -1,8 +1,8 @@
 """Statements that a merged text holds more often than any of its sides.
 
 Both sides brought such a statement, at places that did not meet: as one that both moved, or that one moved and the
-other changed. Texts are compared by chunks, from one class or function at module level to the next: what stands in a
-chunk that the merged text and the target share stands as often in both.
+other changed. Texts are compared by chunks, from one class or function at module level, or one function of a class, to
+the next: what stands in a chunk that the merged text and the target share stands as often in both.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from patchkit.core.merging.lexemes import LineKind, LogicalLine, logical_lines
 from patchkit.core.merging.sides import says_something
@@ -22,7 +22,20 @@ _Place = tuple[tuple[str, ...], str]
 """The headers of the blocks around a statement, the outermost first, and its key."""
 
 _NEXT: Final = re.compile(r"\n(?=class[ \t]|def[ \t]|async[ \t]+def[ \t])")
+_MEMBER: Final = re.compile(r"\n( +)(?:async )?def ")
 _WORD: Final = re.compile(r"\w+")
+
+
+class _Chunk(NamedTuple):
+    """A part of a text in which whole statements stand."""
+
+    owner: str
+    """Name of the class that begins further up; empty at module level."""
+    text: str
+
+    def has(self, word: str) -> bool:
+        """Tell whether the chunk, or the name of its class, has a word in it."""
+        return word in self.text or word in self.owner
 
 
 def stands_twice(sides: Sequence[str], merged: str) -> bool:
@@ -46,12 +59,10 @@ def stands_twice(sides: Sequence[str], merged: str) -> bool:
     return bool(apart) and _twice_in_function(apart, chunks)
 
 
-def _twice_in_function(apart: Iterable[_Place], chunks: Sequence[Sequence[str]]) -> bool:
+def _twice_in_function(apart: Iterable[_Place], chunks: Sequence[Sequence[_Chunk]]) -> bool:
     """Tell whether one of the statements stands in its function more often in the last text than in any other."""
     words = {_longest_word(key) for _, key in apart}
-    counts = [
-        _in_functions(_places(chunk for chunk in each if any(word in chunk for word in words))) for each in chunks
-    ]
+    counts = [_in_functions(_places(chunk for chunk in each if any(map(chunk.has, words)))) for each in chunks]
     return any(counts[-1][place] > max(side[place] for side in counts[:-1]) for place in _in_functions(Counter(apart)))
 
 
@@ -64,13 +75,13 @@ def _in_functions(places: Counter[_Place]) -> Counter[_Place]:
     return found
 
 
-def _holding(chunks: Iterable[str], places: Iterable[_Place]) -> Iterator[str]:
+def _holding(chunks: Iterable[_Chunk], places: Iterable[_Place]) -> Iterator[_Chunk]:
     """Yield the chunks that may hold one of ``places``: they have the longest word of the header and the statement."""
     wanted: dict[str, set[str]] = {}
     for home, key in places:
         wanted.setdefault(_longest_word(home[0]) if home else "", set()).add(_longest_word(key))
     for chunk in chunks:
-        if any(name in chunk and any(word in chunk for word in words) for name, words in wanted.items()):
+        if any(chunk.has(name) and any(map(chunk.has, words)) for name, words in wanted.items()):
             yield chunk
 
 
@@ -78,11 +89,38 @@ def _longest_word(key: str) -> str:
     return max(_WORD.findall(key), key=len, default="")
 
 
-def _chunks(text: str) -> list[str]:
-    """Cut a text before its classes and functions at module level; not at all where a string may hold what looks so."""
+def _chunks(text: str) -> list[_Chunk]:
+    """Cut a text before its classes and functions; not at all where a string may hold what looks so."""
     cuts = [0, *(match.end() for match in _NEXT.finditer(text)), len(text)]
     found = [text[begin:end] for begin, end in pairwise(cuts)]
-    return found if all(map(_is_whole, found)) else [text]
+    return [part for chunk in found for part in _members(chunk)] if all(map(_is_whole, found)) else [_Chunk("", text)]
+
+
+@remembered(most=1_000_000)
+def _members(chunk: str) -> tuple[_Chunk, ...]:
+    """Cut a class at module level, and what stands behind it, before its functions; anything else is left whole."""
+    first = _MEMBER.search(chunk) if chunk.startswith("class ") else None
+    if first is None:
+        return (_Chunk("", chunk),)
+    member = re.compile(rf"\n(?={first[1]}(?:async )?def )")
+    cuts = [0, *(match.end() for match in member.finditer(chunk)), len(chunk)]
+    head, *others = (chunk[begin:end] for begin, end in pairwise(cuts))
+    header = logical_lines(head)[0]
+    # What is indented less than the functions would end the class, or stand around them.
+    less = re.compile(rf"\n {{0,{len(first[1]) - 1}}}[^\s#)\]}}]")
+    if (
+        header.definition is None
+        or not header.opens
+        or not all(map(_is_balanced, (head, *others)))
+        or any(less.search("\n" + part) for part in (head[len(header.full) :], *others[:-1]))
+    ):
+        return (_Chunk("", chunk),)
+    return (_Chunk("", head), *(_Chunk(header.definition[1], part) for part in others))
+
+
+def _is_balanced(part: str) -> bool:
+    """Tell whether no string and no bracket goes on behind a part."""
+    return _is_whole(part) and all(part.count(one) == part.count(two) for one, two in ("()", "[]", "{}"))
 
 
 def _is_whole(chunk: str) -> bool:
@@ -90,26 +128,29 @@ def _is_whole(chunk: str) -> bool:
     return chunk.count('"""') % 2 == 0 and chunk.count("'''") % 2 == 0 and not chunk.endswith("\\\n")
 
 
-def _places(chunks: Iterable[str]) -> Counter[_Place]:
+def _places(chunks: Iterable[_Chunk]) -> Counter[_Place]:
     """Count the statements of chunks that say something, by place; decorators stand above many functions."""
     found: Counter[_Place] = Counter()
     for chunk in chunks:
-        found.update(_places_in(chunk))
+        for place, count in _places_in(chunk.text, chunk.owner).items():
+            found[place] += count
     return found
 
 
 @remembered(most=1_000_000)
-def _places_in(chunk: str) -> Counter[_Place]:
+def _places_in(text: str, owner: str) -> Counter[_Place]:
     return Counter(
         (home, line.key)
-        for home, line in _with_homes(logical_lines(chunk))
+        for home, line in _with_homes(logical_lines(text), owner)
         if line.kind is LineKind.CODE and says_something(line.key) and not line.key.startswith("@")
     )
 
 
-def _with_homes(lines: Iterable[LogicalLine]) -> Iterator[tuple[tuple[str, ...], LogicalLine]]:
+def _with_homes(lines: Iterable[LogicalLine], owner: str) -> Iterator[tuple[tuple[str, ...], LogicalLine]]:
     """Yield each line with the headers of the blocks around it, the outermost first."""
     around: list[tuple[int, tuple[str, ...]]] = [(-1, ())]  # indentation of the innermost header, and all headers
+    if owner:
+        around.append((0, (owner,)))
     for line in lines:
         if line.kind is LineKind.CODE:
             while around[-1][0] >= line.indent:

@@ -58,7 +58,36 @@ _texts = st.lists(st.sampled_from((*_LINES, 's = """\n', '"""\n', "\n", "(\n", "
 @settings(deadline=None)
 @given(_texts, _texts, _texts, _texts)
 def test_chunks_say_what_the_whole_texts_say(base: str, changed: str, target: str, merged: str) -> None:
-    *sides, times = (repeated._places([text]) for text in (base, changed, target, merged))
+    *sides, times = (repeated._places([repeated._Chunk("", text)]) for text in (base, changed, target, merged))
 
     whole = any(count > 1 and count > max(side[place] for side in sides) for place, count in times.items())
     assert stands_twice((base, changed, target), merged) == whole
+
+
+_members = st.lists(
+    st.sampled_from(
+        (
+            "    def f(self):\n        compute(1, 2)\n",
+            "    async def g(self):\n        if a:\n            compute(1, 2)\n\n",
+            "    @property\n",
+            "    field: int = compute(1, 2)\n",
+            "  if compute(1, 2):\n",
+            "  def f(self): compute(1, 2)\n",
+            "    # compute(1, 2)\n# compute(1, 2)\n",
+            '    """Text.\n\n    def f(self):\n    compute(1, 2)\n"""\n',
+            "        x = (\n    def g(self):\n",
+            ")\n",
+            "compute(1, 2)\n",
+            "    compute(1, 2) \\\n",
+        )
+    )
+).map("".join)
+
+
+@settings(deadline=None)
+@given(st.sampled_from(("class C:\n", "class C:  # comment\n", "class C(\n    B,\n):\n", "class C: pass\n")), _members)
+def test_the_functions_of_a_class_say_what_the_class_says(head: str, members: str) -> None:
+    whole = repeated._Chunk("", head + members)
+
+    assert repeated._places(repeated._members(whole.text)) == repeated._places([whole])
+    assert "".join(part.text for part in repeated._members(whole.text)) == whole.text
