@@ -24,6 +24,7 @@ _Place = tuple[tuple[str, ...], str]
 _NEXT: Final = re.compile(r"\n(?=class[ \t]|def[ \t]|async[ \t]+def[ \t])")
 _MEMBER: Final = re.compile(r"\n( +)(?:async )?def ")
 _WORD: Final = re.compile(r"\w+")
+_BRACKET: Final = re.compile(r"[()\[\]{}]")
 
 
 class _Chunk(NamedTuple):
@@ -119,8 +120,13 @@ def _members(chunk: str) -> tuple[_Chunk, ...]:
 
 
 def _is_balanced(part: str) -> bool:
-    """Tell whether no string and no bracket goes on behind a part."""
-    return _is_whole(part) and all(part.count(one) == part.count(two) for one, two in ("()", "[]", "{}"))
+    """Tell whether no string and no bracket goes on behind a part, as far as signs tell: in Python none can."""
+    depth = 0
+    for sign in _BRACKET.findall(part):
+        depth += 1 if sign in "([{" else -1
+        if depth < 0:
+            return False
+    return depth == 0 and _is_whole(part)
 
 
 def _is_whole(chunk: str) -> bool:
