@@ -42,7 +42,9 @@ def is_alike(one: Unit, two: Unit, *, is_named: bool = False) -> bool:
     first, second = ([word for word in head.words if word not in (head.definition or ())] for head in heads)
     if not is_named and LCSseq.normalized_similarity(first, second) < _SIGNATURE:
         return False
-    body, other = (Counter(line.key for line in flat([unit]) if line not in heads) for unit in (one, two))
+    body, other = (Counter(line.key for line in flat([unit])) for unit in (one, two))
+    for lines, head in zip((body, other), heads, strict=True):
+        lines[head.key] -= 1
     total = body.total() + other.total()
     least = 0 if is_named else _FEW
     return min(body.total(), other.total()) >= least and 2 * (body & other).total() >= ALIKE * total

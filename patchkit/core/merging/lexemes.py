@@ -12,9 +12,8 @@ from enum import Enum
 from functools import lru_cache
 
 from patchkit.core.merging.words import NO_CALLEES, STRING, Lexeme, key, lexemes, words
-from patchkit.core.remembered import remembered
 
-__all__ = ["NO_CALLEES", "Lexeme", "LineKind", "LogicalLine", "homes", "indented", "logical_lines"]
+__all__ = ["NO_CALLEES", "Lexeme", "LineKind", "LogicalLine", "homes", "indented", "lex"]
 
 
 class LineKind(Enum):
@@ -138,17 +137,8 @@ _LANDMARK = re.compile(
 )
 
 
-def logical_lines(text: str) -> list[LogicalLine]:
-    """Cut a source into logical lines; joining their ``full`` texts gives the text back.
-
-    Blank lines at the end of the text become a last line of kind TEXT with an empty text.
-    """
-    return list(_logical_lines(text))
-
-
-@remembered(most=2_000_000)
-def _logical_lines(text: str) -> tuple[LogicalLine, ...]:
-    # A window is read again as a part of the whole file, a file to see whether something moved; nobody changes a line.
+def lex(text: str) -> tuple[tuple[LogicalLine, ...], bool]:
+    """Cut a source into logical lines; second: whether the last one ends with the text, and may not go on behind it."""
     lines: list[LogicalLine] = []
     begin = at = row = 0  # begin: with the blank lines before
     while end := text.find("\n", at) + 1:
@@ -169,7 +159,7 @@ def _logical_lines(text: str) -> tuple[LogicalLine, ...]:
         row = _emit(lines, text, (begin, len(text), len(text)), row)
     elif begin < len(text):
         lines.append(LogicalLine(LineKind.TEXT, text[begin:], "", row + text.count("\n", begin), ""))
-    return tuple(lines)
+    return tuple(lines), begin == len(text)
 
 
 _LONGEST = 400

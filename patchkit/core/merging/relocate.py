@@ -15,7 +15,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from patchkit.core.merging.definitions import Unit, cut, definitions, flat, is_alike, named
-from patchkit.core.merging.lexemes import LineKind, LogicalLine, logical_lines
+from patchkit.core.merging.lexemes import LineKind, LogicalLine
+from patchkit.core.merging.logical import cut_lines, logical_lines
 from patchkit.core.merging.original import original
 from patchkit.core.merging.resolve import Resolved, resolve
 
@@ -30,7 +31,7 @@ def relocated(base: str, changed: str, target: str) -> tuple[str, str] | None:
     as many lines are common; it is indented anew. A definition that only the target calls by another name goes by that
     name. Otherwise lines are permuted and none is changed.
     """
-    moved = _relocated(logical_lines(base), logical_lines(changed), logical_lines(target))
+    moved = _relocated(*(cut_lines(text).lines for text in (base, changed, target)))
     return None if moved is None else (_text(moved[0]), _text(moved[1]))
 
 
@@ -41,7 +42,10 @@ def resolve_moved(base: str, changed: str, target: str) -> Resolved | None:
     gave them. The spans name lines of ``base`` and of the result, or for a conflict of ``target``. Lines of the base
     that came together from apart are several spans.
     """
-    old, ours, theirs = logical_lines(base), logical_lines(changed), logical_lines(target)
+    shared = [cut_lines(text).lines for text in (base, changed, target)]
+    if _relocated(*shared) is None and _relocated(shared[0], shared[2], shared[1]) is None:
+        return None
+    old, ours, theirs = map(logical_lines, (base, changed, target))
     moved = _relocated(old, ours, theirs)
     if moved is not None:
         old, ours = moved
@@ -49,8 +53,6 @@ def resolve_moved(base: str, changed: str, target: str) -> Resolved | None:
     mirrored = _relocated(old, theirs, ours)
     if mirrored is not None:
         old, theirs = mirrored
-    elif moved is None:
-        return None
     merged = resolve(_text(old), _text(ours), _text(theirs))
     return Resolved(merged.parts, list(original(merged.spans, old, theirs)))
 
@@ -60,7 +62,7 @@ def moved_to(base_scope_text: str, others: Mapping[str, str]) -> tuple[str, str]
 
     It has the same name and kind, and 7 of 10 lines are common; None when there is none or more than one.
     """
-    lines = logical_lines(base_scope_text)
+    lines = cut_lines(base_scope_text).lines
     level = min((line.indent for line in lines if line.definition), default=0)
     old = next((unit for unit in cut(lines, level) if unit.name), None)
     if old is None:
@@ -69,7 +71,7 @@ def moved_to(base_scope_text: str, others: Mapping[str, str]) -> tuple[str, str]
         (path, f"{parent}{unit.name}")
         for path, text in sorted(others.items())
         if old.name in text
-        for parent, unit in definitions(cut(logical_lines(text), 0))
+        for parent, unit in definitions(cut(cut_lines(text).lines, 0))
         if (unit.kind, unit.name) == (old.kind, old.name) and is_alike(old, unit)
     ]
     return found[0] if len(found) == 1 else None

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from patchkit.core.merging.lexemes import LineKind, LogicalLine, logical_lines
+from patchkit.core.merging.lexemes import LineKind, LogicalLine
+from patchkit.core.merging.logical import cut_lines
 from patchkit.core.merging.sides import says_something
 from patchkit.core.merging.words import SEPARATOR
 from patchkit.core.remembered import remembered
@@ -106,7 +107,7 @@ def _members(chunk: str) -> tuple[_Chunk, ...]:
     member = re.compile(rf"\n(?={first[1]}(?:async )?def )")
     cuts = [0, *(match.end() for match in member.finditer(chunk)), len(chunk)]
     head, *others = (chunk[begin:end] for begin, end in pairwise(cuts))
-    header = logical_lines(head)[0]
+    header = cut_lines(head).lines[0]
     # What is indented less than the functions would end the class, or stand around them.
     less = re.compile(rf"\n {{0,{len(first[1]) - 1}}}[^\s#)\]}}]")
     if (
@@ -147,7 +148,7 @@ def _places(chunks: Iterable[_Chunk]) -> Counter[_Place]:
 def _places_in(text: str, owner: str) -> Counter[_Place]:
     return Counter(
         (home, line.key)
-        for home, line in _with_homes(logical_lines(text), owner)
+        for home, line in _with_homes(cut_lines(text).lines, owner)
         if line.kind is LineKind.CODE and says_something(line.key) and not line.key.startswith("@")
     )
 

@@ -9,7 +9,8 @@ from patchkit.core.merging.alignment import Edit
 from patchkit.core.merging.docstrings import ours_first
 from patchkit.core.merging.imports import merged_imports
 from patchkit.core.merging.insertions import both, within
-from patchkit.core.merging.lexemes import LineKind, LogicalLine, indented, logical_lines
+from patchkit.core.merging.lexemes import LineKind, LogicalLine, indented
+from patchkit.core.merging.logical import cut_lines
 from patchkit.core.merging.renames import Rename, applied, is_everywhere, rename, stands
 from patchkit.core.merging.sides import Version, both_moved, depth, moved, shift
 from patchkit.core.merging.sweep import Side, Stretch, span, sweep
@@ -53,7 +54,7 @@ def resolve(base: str, changed: str, target: str, *, is_whole: bool = False) -> 
     resolved = merge.run()
     if merge.renames:
         text = "".join(part for part in resolved.parts if isinstance(part, str))
-        if any(stands(change.old, logical_lines(text), is_attribute=change.is_attribute) for change in merge.renames):
+        if any(stands(change.old, cut_lines(text).lines, is_attribute=change.is_attribute) for change in merge.renames):
             # A name that has gone from one side is left in what the other side put in elsewhere.
             return _Merge(*sides, is_whole=False).run()
     return resolved
@@ -97,14 +98,14 @@ class _Merge:
         """Put lines of the patch and note what became of them."""
         first = self.rows
         self._put(texts)
-        base = _physical(self.base, edits[0].old, edits[-1].old_end)
+        base = self.ours.in_base(edits[0].old, edits[-1].old_end)
         self.spans.append(Span(*base, first, self.rows, "restructured", reason))
 
     def _clash(self, begin: int, end: int, ours: tuple[int, int], theirs: tuple[int, int], reason: str) -> None:
         changed, target = self.ours.lines, self.theirs.lines
         sides = (self.base[begin:end], changed[slice(*ours)], target[slice(*theirs)])
         self.parts.append(Clash(*("".join(line.full for line in side) for side in sides)))
-        self.spans.append(Span(*_physical(self.base, begin, end), *_physical(target, *theirs), "conflict", reason))
+        self.spans.append(Span(*self.ours.in_base(begin, end), *self.theirs.in_text(*theirs), "conflict", reason))
 
     def _unchanged(self, begin: int, end: int) -> None:
         """Put lines that say the same on all sides; the patch may have changed their form, indentation above all."""
@@ -136,7 +137,7 @@ class _Merge:
         brought = other.brings(edit, side.lines[edit.new : edit.new_end])
         if brought:
             if is_ours:
-                base = _physical(self.base, edit.old, edit.old_end)
+                base = self.ours.in_base(edit.old, edit.old_end)
                 self.spans.append(Span(*base, self.rows, self.rows, "upstreamed", "the target has the same lines"))
             return
         texts, reason = self._texts(edit, side, other, partly=brought is not None)
@@ -205,7 +206,7 @@ class _Merge:
                 self._put([_deeper(yours[0], columns)])
             else:
                 self._put(line.full for line in yours)
-            base = _physical(self.base, begin, end)
+            base = self.ours.in_base(begin, end)
             self.spans.append(Span(*base, first, self.rows, "upstreamed", "the target has the same change"))
             return
         if self.is_whole and not any(edit.new < edit.new_end for edit in (*stretch.ours, *stretch.theirs)):
@@ -232,7 +233,7 @@ class _Merge:
                 if within(added, [line.key for line in self.theirs.lines[two.new : two.new_end]]):
                     first = self.rows
                     self._put(line.full for line in yours)
-                    base = _physical(self.base, begin, end)
+                    base = self.ours.in_base(begin, end)
                     reason = "the target has the same lines, and more"
                     self.spans.append(Span(*base, first, self.rows, "upstreamed", reason))
                     return
@@ -297,7 +298,7 @@ class _Merge:
             self._clash(begin, end, ours, theirs, "one side takes lines out that the other side moved away")
         elif len(of_both) == len(gone):
             reason = "the target took out these lines and more"
-            self.spans.append(Span(*_physical(self.base, begin, end), self.rows, self.rows, "upstreamed", reason))
+            self.spans.append(Span(*self.ours.in_base(begin, end), self.rows, self.rows, "upstreamed", reason))
         else:
             self._carried(stretch.ours, [], "the target took out some of these lines already")
 
@@ -351,18 +352,6 @@ class _Merge:
         fresh, first = together
         ours = [_deeper(line, our_shift) for line in fresh]
         return ours + theirs if first or wraps else theirs + ours
-
-
-def _physical(lines: Sequence[LogicalLine], begin: int, end: int) -> tuple[int, int]:
-    """Return the physical lines of the logical lines ``[begin, end)``; an empty range is the place before ``begin``."""
-    if begin < end:
-        last = lines[end - 1]
-        return lines[begin].first, last.first + last.text.count("\n") + 1
-    if begin < len(lines):
-        # Blank lines belong to it: a line merge may have slid the place over them.
-        return lines[begin].first - lines[begin].blank.count("\n"), lines[begin].first
-    place = lines[-1].first + lines[-1].text.count("\n") + 1 if lines else 0
-    return place, place
 
 
 def _blank(old: LogicalLine, ours: LogicalLine, theirs: LogicalLine) -> str:

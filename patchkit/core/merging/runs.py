@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from patchkit.core.merging.alignment import Edit
-from patchkit.core.merging.lexemes import LineKind, LogicalLine, logical_lines
+from patchkit.core.merging.lexemes import LineKind, LogicalLine
+from patchkit.core.merging.logical import logical_lines
 from patchkit.core.merging.original import original
 from patchkit.core.merging.resolve import Resolved, resolve
 from patchkit.core.merging.sides import Version, says_something
@@ -34,10 +35,10 @@ def resolve_runs(base: str, changed: str, target: str) -> Resolved | None:
     None when there are none, or when it is not clear what belongs to one: the patch inserts at its edge, takes its
     first or last line out, or inserts where the target has it.
     """
-    old, ours, theirs = logical_lines(base), logical_lines(changed), logical_lines(target)
     yours = Version.of(base, target)
     moved = _moved(yours)
-    if not moved or not all(line.full.endswith("\n") for line in (*old, *ours)):
+    # A last line without an ending has no other place.
+    if not moved or any(text and not text.endswith("\n") for text in (base, changed)):
         return None
     mine = Version.of(base, changed)
     runs = [run for run in moved if any(_is_inside(edit, run) for edit in mine.pairing.edits)]
@@ -46,6 +47,7 @@ def resolve_runs(base: str, changed: str, target: str) -> Resolved | None:
     places = [_place(run, mine, yours) for run in runs]
     if any(place is None for place in places):
         return None
+    old, ours, theirs = logical_lines(base), logical_lines(changed), logical_lines(target)
     old_order, our_order = list(range(len(old))), list(range(len(ours)))
     for run, place in zip(runs, places, strict=True):
         assert place is not None  # noqa: S101 - looked at above

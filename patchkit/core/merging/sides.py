@@ -7,7 +7,8 @@ from functools import cached_property
 
 from patchkit.core.merging.alignment import Edit, partners
 from patchkit.core.merging.insertions import within
-from patchkit.core.merging.lexemes import LineKind, LogicalLine, homes, logical_lines
+from patchkit.core.merging.lexemes import LineKind, LogicalLine, homes
+from patchkit.core.merging.logical import Cut, cut_lines
 from patchkit.core.merging.pairing import likeness, pair
 from patchkit.core.remembered import remembered
 
@@ -15,11 +16,11 @@ from patchkit.core.remembered import remembered
 class Version:
     """The changed text or the target, and how it came from the base."""
 
-    def __init__(self, base: list[LogicalLine], lines: list[LogicalLine]) -> None:
-        self.base = base
-        self.lines = lines
-        self.pairing = pair(base, lines)
-        self.to_new = partners(self.pairing.edits, len(base))
+    def __init__(self, base: Cut, text: Cut) -> None:
+        self._cuts = base, text
+        self.base, self.lines = base.lines, text.lines
+        self.pairing = pair(self.base, self.lines)
+        self.to_new = partners(self.pairing.edits, len(self.base))
         """For each line of the base its line here, in another wording or not; -1 where it has none."""
         for edit in self.pairing.edits:
             if self.pairing.is_modified(edit):
@@ -29,7 +30,7 @@ class Version:
     @remembered(most=2_000_000)
     def of(base: str, text: str) -> Version:
         """Return how ``text`` came from ``base``; shared, since a patch goes to many targets and to windows of each."""
-        return Version(logical_lines(base), logical_lines(text))
+        return Version(cut_lines(base), cut_lines(text))
 
     @cached_property
     def _homes(self) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
@@ -121,6 +122,14 @@ class Version:
             return found[0], found[-1] + 1
         before = next((self.to_new[at] + 1 for at in range(begin - 1, -1, -1) if self.to_new[at] >= 0), 0)
         return before, before
+
+    def in_base(self, begin: int, end: int) -> tuple[int, int]:
+        """Return the physical lines of the base's ``[begin, end)``; an empty range is the place before ``begin``."""
+        return self._cuts[0].physical(begin, end)
+
+    def in_text(self, begin: int, end: int) -> tuple[int, int]:
+        """Return the physical lines of this side's ``[begin, end)``."""
+        return self._cuts[1].physical(begin, end)
 
     def header_key(self, at: int) -> str:
         """Return the key of the line here that heads the block around the base's line ``at``; empty at module level."""

@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from patchkit.core.lines import split_lines
 from patchkit.core.marks import first_mark
-from patchkit.core.merging.lexemes import logical_lines
+from patchkit.core.merging.logical import cut_lines
 from patchkit.core.rebasing.spots import Spot
 from patchkit.core.series import SCHEMA, Document, Name, RelativePath, Text
 
@@ -173,7 +173,10 @@ def _around(text: str, lines: tuple[int, int], file: str) -> Around:
     first, end = lines
     rows: Iterable[tuple[int, int, str]]
     if file.endswith((".py", ".pyi")):
-        rows = ((line.first, line.first + line.text.count("\n"), line.text) for line in logical_lines(text))
+        found = cut_lines(text)
+        rows = (
+            (row, row + line.text.count("\n"), line.text) for line, row in zip(found.lines, found.rows, strict=True)
+        )
     else:
         rows = ((number, number, physical.decode()) for number, physical in enumerate(split_lines(text.encode())))
     said = [(start, last, " ".join(words)) for start, last, whole in rows if (words := whole.split())]

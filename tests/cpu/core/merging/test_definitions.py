@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from patchkit.core.merging.definitions import Unit, cut, definitions, flat, is_alike, named
-from patchkit.core.merging.lexemes import logical_lines
+from patchkit.core.merging.logical import logical_lines
 
 from ..programs import programs
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patchkit.core.merging.entries import Entry, Group, flat, tree
-from patchkit.core.merging.lexemes import logical_lines
+from patchkit.core.merging.logical import logical_lines
 
 from ..programs import programs
 

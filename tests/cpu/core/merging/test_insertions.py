@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from patchkit.core.merging.insertions import Member, members, within
-from patchkit.core.merging.lexemes import logical_lines
+from patchkit.core.merging.logical import logical_lines
 from patchkit.core.merging.resolve import Resolved, resolve
 
 CUT = '''\

@@ -7,12 +7,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from patchkit.core.merging import lexemes
-from patchkit.core.merging.lexemes import LineKind, LogicalLine, logical_lines
+from patchkit.core.merging.lexemes import LineKind, LogicalLine, lex
+from patchkit.core.merging.logical import cut_lines, logical_lines
 
 from ..programs import programs
 
 SNIPPETS = (
     "def f(a,\n      b):\n",
+    "    def g():\n",
+    "async def h(): pass\n",
     "    return a\n",
     "x = [\n    1,\n]\n",
     "# comment\n",
@@ -63,14 +66,18 @@ def test_each_line_stands_where_it_says(text: str) -> None:
 @given(_any_text)
 @example("x = (\na\n)\n")
 @example("\n\x0c\na\n")
-def test_a_line_that_was_seen_before_is_cut_off_as_one_that_was_not(text: str) -> None:
-    seen = logical_lines(text)
+@example("x = (\na\n\n  def f(\n)\n")
+@example("s = '''\ndef f():\n\n\ndef g():\n'''\n\n    def h():\n\n")
+@example("\n\n\x0c\ndef f():\n\u2028\n  \ndef g(): \\\ndef h():\n")
+def test_lines_cut_piece_by_piece_or_seen_before_are_those_of_the_whole_text(text: str) -> None:
+    seen, cut = logical_lines(text), cut_lines(text)
     with patch.object(lexemes, "_whole", lambda _: None):
-        fresh = lexemes._logical_lines.__wrapped__(text)  # type: ignore[attr-defined]
+        fresh, _ = lex(text)
 
-    assert [(line.kind, line.blank, line.text, line.first, line.end) for line in seen] == [
-        (line.kind, line.blank, line.text, line.first, line.end) for line in fresh
-    ]
+    expected = [(line.kind, line.blank, line.text, line.first, line.end) for line in fresh]
+    assert [(line.kind, line.blank, line.text, line.first, line.end) for line in seen] == expected
+    found = zip(cut.lines, cut.rows, strict=True)
+    assert [(line.kind, line.blank, line.text, row, line.end) for line, row in found] == expected
 
 
 @given(programs().map(bytes.decode))

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.core.merging.lexemes import LogicalLine, logical_lines
+from patchkit.core.merging.lexemes import LogicalLine
+from patchkit.core.merging.logical import logical_lines
 from patchkit.core.merging.weave import weave
 
 
