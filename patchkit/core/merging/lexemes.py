@@ -204,19 +204,21 @@ def homes(lines: Sequence[LogicalLine]) -> list[tuple[int, ...]]:
         if line.kind is not LineKind.CODE:
             found.append(around[-1][1])
             continue
-        while around[-1][0] >= line.indent:
+        indent = line.indent
+        while around[-1][0] >= indent:
             around.pop()
-        if line.definition is not None:
-            around.append((line.indent, (*around[-1][1], number)))
+        is_head = line.definition is not None
+        if is_head:
+            around.append((indent, (*around[-1][1], number)))
         found.append(around[-1][1])
-        if line.text.lstrip().startswith("@"):
+        if "@" in line.text and line.text.lstrip().startswith("@"):
             decorated.append(number)
             continue
-        if line.definition is not None:
+        if decorated:
             # A decorator belongs to what it decorates.
-            for spot in decorated:
+            for spot in decorated if is_head else ():
                 found[spot] = found[number]
-        decorated.clear()
+            decorated.clear()
     return found
 
 

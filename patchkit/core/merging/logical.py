@@ -24,6 +24,8 @@ class Cut(NamedTuple):
     lines: list[LogicalLine]
     rows: list[int]
     """For each line the 0-based physical line of its first character, behind the blank lines."""
+    keys: list[str]
+    """The keys of the lines."""
 
     def physical(self, begin: int, end: int) -> tuple[int, int]:
         """Return the physical lines of the lines ``[begin, end)``; an empty range is the place before ``begin``."""
@@ -42,6 +44,7 @@ class Cut(NamedTuple):
 class _Piece(NamedTuple):
     lines: tuple[LogicalLine, ...]
     firsts: tuple[int, ...]
+    keys: tuple[str, ...]
     height: int
     """Physical lines."""
     is_closed: bool
@@ -53,6 +56,7 @@ def cut_lines(text: str) -> Cut:
     """Cut a source into logical lines, as ``logical_lines`` does; shared: nobody may change the lists."""
     lines: list[LogicalLine] = []
     rows: list[int] = []
+    keys: list[str] = []
     row = begin = least = 0
     for end in _ends(text):
         if end < least:
@@ -63,9 +67,10 @@ def cut_lines(text: str) -> Cut:
             least = min(begin + 2 * (end - begin), len(text))
             continue
         lines += piece.lines
+        keys += piece.keys
         rows += map(row.__add__, piece.firsts) if row else piece.firsts
         row, begin = row + piece.height, end
-    return Cut(lines, rows)
+    return Cut(lines, rows, keys)
 
 
 def logical_lines(text: str) -> list[LogicalLine]:
@@ -73,14 +78,16 @@ def logical_lines(text: str) -> list[LogicalLine]:
 
     Blank lines at the end of the text become a last line of kind TEXT with an empty text.
     """
-    return [line if line.first == row else line.at(row) for line, row in zip(*cut_lines(text), strict=True)]
+    return [line if line.first == row else line.at(row) for line, row in zip(*cut_lines(text)[:2], strict=True)]
 
 
 # Its lines take some ten times the memory of a text.
 @remembered(most=4_000_000)
 def _piece(text: str) -> _Piece:
     lines, is_closed = lex(text)
-    return _Piece(lines, tuple(line.first for line in lines), text.count("\n"), is_closed)
+    return _Piece(
+        lines, tuple(line.first for line in lines), tuple(line.key for line in lines), text.count("\n"), is_closed
+    )
 
 
 def _ends(text: str) -> Iterator[int]:

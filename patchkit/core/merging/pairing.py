@@ -11,6 +11,7 @@ from rapidfuzz.distance import LCSseq
 
 from patchkit.core.merging.alignment import Edit, edits
 from patchkit.core.merging.lexemes import LineKind, LogicalLine
+from patchkit.core.merging.logical import Cut
 
 ALIKE = 0.5
 """Share of common words from which two lines can be versions of one line."""
@@ -32,23 +33,24 @@ class Pairing(NamedTuple):
         return edit.old_end == edit.old + 1 and edit.old in self.modified
 
 
-def pair(old: Sequence[LogicalLine], new: Sequence[LogicalLine]) -> Pairing:
+def pair(one: Cut, two: Cut) -> Pairing:
     """Pair the lines of two texts."""
     found: list[Edit] = []
     modified: set[int] = set()
-    changes = edits([line.key for line in old], [line.key for line in new])
+    old, new = one.lines, two.lines
+    changes = edits(one.keys, two.keys)
     gone = {old[at].key for edit in changes for at in range(edit.old, edit.old_end)}
     # Lines that were taken out here and put in there have moved; they are no new wording of another line.
     moved = {new[at].key for edit in changes for at in range(edit.new, edit.new_end)} & gone
     for edit in changes:
         at, new_at = edit.old, edit.new
         for left, right in _alike(old[edit.old : edit.old_end], new[edit.new : edit.new_end], moved):
-            one, two = left + edit.old, right + edit.new
-            if one > at or two > new_at:
-                found.append(Edit(at, one, new_at, two))
-            found.append(Edit(one, one + 1, two, two + 1))
-            modified.add(one)
-            at, new_at = one + 1, two + 1
+            spot, new_spot = left + edit.old, right + edit.new
+            if spot > at or new_spot > new_at:
+                found.append(Edit(at, spot, new_at, new_spot))
+            found.append(Edit(spot, spot + 1, new_spot, new_spot + 1))
+            modified.add(spot)
+            at, new_at = spot + 1, new_spot + 1
         if edit.old_end > at or edit.new_end > new_at:
             found.append(Edit(at, edit.old_end, new_at, edit.new_end))
     return Pairing(found, modified)
@@ -96,11 +98,21 @@ def _scores(old: Sequence[LogicalLine], new: Sequence[LogicalLine], moved: set[s
     for row, line in zip(scores, old, strict=True):
         if line.key in moved:
             continue
-        size = len(line.words)
-        for column in sorts.get(_sort(line), ()):
-            other = len(new[column].words)
-            if line.definition is not None or min(size, other) >= ALIKE * max(size, other):
+        columns = sorts.get(_sort(line))
+        if columns is None:
+            continue
+        if line.definition is not None:
+            for column in columns:
                 row[column] = likeness(line, new[column])
+            continue
+        said = line.words
+        size = len(said)
+        for column in columns:
+            words = new[column].words
+            other = len(words)
+            if min(size, other) >= ALIKE * max(size, other):
+                # What ``likeness`` would ask first is the sort.
+                row[column] = LCSseq.normalized_similarity(said, words, score_cutoff=ALIKE)
     return scores
 
 

@@ -13,6 +13,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from patchkit.core.merging.definitions import Unit, cut, definitions, flat, is_alike, named
 from patchkit.core.merging.lexemes import LineKind, LogicalLine
@@ -176,10 +177,13 @@ def _reorder(olds: list[Unit], ours: list[Unit], theirs: list[Unit]) -> bool:
     old, new, there = named(olds), named(ours), named(theirs)
     twice = {unit.name for unit in ours} - new.keys()
     # Under the name of a function that was split there is often a new one that calls its parts.
-    shared = [
-        name for name in old if name in there and name not in twice and is_alike(old[name], there[name], is_named=True)
-    ]
-    places = {name: theirs.index(there[name]) for name in shared}
+    shared = [name for name in old if name in there and name not in twice]
+    spots = {unit.name: at for at, unit in enumerate(theirs) if unit.name}
+    if all(spots[one] < spots[two] for one, two in pairwise(shared)):
+        # Whichever of them are alike, they are in order.
+        return False
+    shared = [name for name in shared if is_alike(old[name], there[name], is_named=True)]
+    places = {name: spots[name] for name in shared}
     order = sorted(shared, key=lambda name: places[name])
     our_order = [name for name in new if name in places and name in old]
     is_our_move = our_order == [name for name in order if name in new]

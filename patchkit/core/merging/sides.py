@@ -19,7 +19,7 @@ class Version:
     def __init__(self, base: Cut, text: Cut) -> None:
         self._cuts = base, text
         self.base, self.lines = base.lines, text.lines
-        self.pairing = pair(self.base, self.lines)
+        self.pairing = pair(base, text)
         self.to_new = partners(self.pairing.edits, len(self.base))
         """For each line of the base its line here, in another wording or not; -1 where it has none."""
         for edit in self.pairing.edits:
@@ -52,7 +52,7 @@ class Version:
         gone = [at for edit in apart for at in range(edit.old, edit.old_end) if says_something(self.base[at].key)]
         found = {at for at in gone if self.base[at].key in keys}
         # What stands in the base has not come from elsewhere, and imports are all alike and in no order that matters.
-        known = {line.key for line in self.base}
+        known = set(self._cuts[0].keys)
         fresh = [line for line in added if line.kind is LineKind.CODE and not line.is_import and line.key not in known]
         if len(fresh) * len(gone) <= _MOST_PAIRS:
             for line in fresh:
@@ -70,7 +70,8 @@ class Version:
         if not 0 <= stays < len(self.base) or self.to_new[stays] < 0 or stays in self.moved_lines:
             return False
         there, home = self.to_new[stays], self._homes[1]
-        spots = [spot for spot, line in enumerate(self.lines) if line.key == self.base[at].key]
+        key = self.base[at].key
+        spots = [spot for spot, other in enumerate(self._cuts[1].keys) if other == key]
         return bool(spots) and all(
             (spot < there) == (at < stays)
             and home[spot] == home[there]

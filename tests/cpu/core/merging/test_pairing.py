@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patchkit.core.merging.alignment import Edit
-from patchkit.core.merging.logical import logical_lines
+from patchkit.core.merging.logical import cut_lines, logical_lines
 from patchkit.core.merging.pairing import likeness, pair
 
 from ..programs import changed_programs
@@ -13,9 +13,10 @@ from ..programs import changed_programs
 
 @given(changed_programs())
 def test_a_pairing_is_a_whole_account_of_the_change(sides: tuple[bytes, bytes]) -> None:
-    old, new = (logical_lines(side.decode()) for side in sides)
+    cuts = [cut_lines(side.decode()) for side in sides]
+    old, new = (cut.lines for cut in cuts)
 
-    found = pair(old, new)
+    found = pair(*cuts)
 
     made: list[str] = []
     at = 0
@@ -55,8 +56,8 @@ def test_which_lines_can_be_versions_of_one(one: str, two: str, alike: bool) -> 
 
 
 def test_changed_lines_are_paired_with_the_most_alike() -> None:
-    old = logical_lines("a = f(x, 1)\nb = g(y, 2)\nend\n")
-    new = logical_lines("new()\na = f(x, 3)\nb = g(y, 4)\nend\n")
+    old = cut_lines("a = f(x, 1)\nb = g(y, 2)\nend\n")
+    new = cut_lines("new()\na = f(x, 3)\nb = g(y, 4)\nend\n")
 
     found = pair(old, new)
 
@@ -65,7 +66,7 @@ def test_changed_lines_are_paired_with_the_most_alike() -> None:
 
 @given(st.integers(0, 3))
 def test_lines_that_say_the_same_are_no_change(blanks: int) -> None:
-    old = logical_lines("f(a,\n  b)\n'x'\n")
-    new = logical_lines("\n" * blanks + 'f(a, b)\n"x"\n')
+    old = cut_lines("f(a,\n  b)\n'x'\n")
+    new = cut_lines("\n" * blanks + 'f(a, b)\n"x"\n')
 
     assert pair(old, new).edits == []
