@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from enum import Enum
 from functools import lru_cache
+from typing import NamedTuple
 
 from patchkit.core.merging.words import NO_CALLEES, STRING, Lexeme, key, lexemes, words
 
@@ -132,34 +133,55 @@ _DEFINITION = re.compile(r"\s*(?:async\s+)?(def|class)\s+(\w+)")
 _IMPORT = re.compile(r"\s*(?:import|from)\b")
 _WORD = re.compile(r"(\s*)(\S+)")
 _LANDMARK = re.compile(
-    rf"(?P<string>{STRING})|(?P<comment>\#[^\n]*)|(?P<joined>\\\r?\n)|(?P<newline>\n)|(?P<open>[(\[{{])|(?P<close>[)\]}}])",
+    rf"(?P<string>{STRING})|(?P<comment>\#[^\n]*)|(?P<joined>\\\r?\n)"
+    # A statement that begins although a bracket is open: a slip, or a conflict cut it off.
+    rf"|(?P<fresh>\n(?=(?:class|def|async def|@\w|import|from|return|assert|raise|del)\b))"
+    r"|(?P<newline>\n)|(?P<open>[(\[{])|(?P<close>[)\]}])",
     re.DOTALL,
 )
 
 
-def lex(text: str) -> tuple[tuple[LogicalLine, ...], bool]:
-    """Cut a source into logical lines; second: whether the last one ends with the text, and may not go on behind it."""
+class Lexed(NamedTuple):
+    """The logical lines of a text or of a part of one."""
+
+    lines: list[LogicalLine]
+    """What is often there is one object wherever it stands, with another ``first``."""
+    firsts: list[int]
+    """For each line the 0-based physical line of its first character."""
+    is_closed: bool
+    """Whether the last line ends where the text does, and could not go on behind it."""
+
+
+def lex(text: str) -> Lexed:
+    """Cut a source into logical lines."""
     lines: list[LogicalLine] = []
+    firsts: list[int] = []
     begin = at = row = 0  # begin: with the blank lines before
     while end := text.find("\n", at) + 1:
         physical = text[at:end]
         if not physical.isspace():
             known = _whole(physical) if end - at <= _LONGEST else None
             if known is not None and begin == at:
-                lines.append(known.at(row))
+                lines.append(known)
+                firsts.append(row)
                 row += 1
             else:
                 end = end if known is not None else _end(text, at)
                 if not end:
                     break
-                row = _emit(lines, text, (begin, end - 1, end), row)
+                new, row = _cut_off(text, (begin, end - 1, end), row)
+                lines += new
+                firsts += [line.first for line in new]
             begin = end
         at = end
     if text[begin:].strip():
-        row = _emit(lines, text, (begin, len(text), len(text)), row)
+        new, row = _cut_off(text, (begin, len(text), len(text)), row)
+        lines += new
+        firsts += [line.first for line in new]
     elif begin < len(text):
-        lines.append(LogicalLine(LineKind.TEXT, text[begin:], "", row + text.count("\n", begin), ""))
-    return tuple(lines), begin == len(text)
+        firsts.append(row + text.count("\n", begin))
+        lines.append(LogicalLine(LineKind.TEXT, text[begin:], "", firsts[-1], ""))
+    return Lexed(lines, firsts, begin == len(text))
 
 
 _LONGEST = 400
@@ -183,8 +205,10 @@ def _end(text: str, at: int) -> int:
     for match in _LANDMARK.finditer(text, at):
         group = match.lastgroup
         if group == "newline":
-            if not depth or _begins_statement(text, match.end()):
+            if not depth:
                 return match.end()
+        elif group == "fresh":
+            return match.end()
         elif group == "open":
             depth += 1
         elif group == "close" and depth:
@@ -222,19 +246,12 @@ def homes(lines: Sequence[LogicalLine]) -> list[tuple[int, ...]]:
     return found
 
 
-_STATEMENT = re.compile(r"(?:class|def|async def|@\w|import|from|return|assert|raise|del)\b")
-
-
-def _begins_statement(text: str, at: int) -> bool:
-    """Tell whether a statement begins here although a bracket is open: a slip, or a conflict cut it off."""
-    return _STATEMENT.match(text, at) is not None
-
-
 _BLANK = re.compile(r"(?:[ \t\f\r]*\n)*")
 
 
-def _emit(lines: list[LogicalLine], text: str, place: tuple[int, int, int], row: int) -> int:
-    """Append the logical line from ``begin`` to ``at`` (with its ending: ``after``); return the row after it."""
+def _cut_off(text: str, place: tuple[int, int, int], row: int) -> tuple[list[LogicalLine], int]:
+    """Return the logical line from ``begin`` to ``at`` (with its ending: ``after``), or several, and the row after."""
+    lines: list[LogicalLine] = []
     begin, at, after = place
     match = _BLANK.match(text, begin, at)
     start = match.end() if match else begin
@@ -256,9 +273,9 @@ def _emit(lines: list[LogicalLine], text: str, place: tuple[int, int, int], row:
             else:
                 blank += piece + "\n"
             row += 1
-        return row
+        return lines, row
     lines.append(LogicalLine(kind, blank, body, row, end))
-    return row + body.count("\n") + (1 if end else 0)
+    return lines, row + body.count("\n") + (1 if end else 0)
 
 
 _DOCSTRING = re.compile(rf"[rRbBuUfF]{{0,2}}{STRING}\s*", re.DOTALL)

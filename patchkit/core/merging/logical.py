@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from patchkit.core.merging.lexemes import LogicalLine, lex
+from patchkit.core.merging.lexemes import Lexed, LogicalLine, lex
 from patchkit.core.remembered import remembered
 
 _DEFINITION: Final = re.compile(r"\n[ \t]*(?:async def|def|class) ")
@@ -42,13 +42,10 @@ class Cut(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    lines: tuple[LogicalLine, ...]
-    firsts: tuple[int, ...]
-    keys: tuple[str, ...]
+    lexed: Lexed
+    keys: list[str]
     height: int
     """Physical lines."""
-    is_closed: bool
-    """Whether a logical line ends where the piece does."""
 
 
 @remembered(most=2_000_000)
@@ -62,13 +59,13 @@ def cut_lines(text: str) -> Cut:
         if end < least:
             continue
         piece = _piece(text[begin:end])
-        if not piece.is_closed and end < len(text):
+        if not piece.lexed.is_closed and end < len(text):
             # Twice as much is read the next time, since what is open may be so up to the end of the text.
             least = min(begin + 2 * (end - begin), len(text))
             continue
-        lines += piece.lines
+        lines += piece.lexed.lines
         keys += piece.keys
-        rows += map(row.__add__, piece.firsts) if row else piece.firsts
+        rows += map(row.__add__, piece.lexed.firsts)
         row, begin = row + piece.height, end
     return Cut(lines, rows, keys)
 
@@ -84,10 +81,8 @@ def logical_lines(text: str) -> list[LogicalLine]:
 # Its lines take some ten times the memory of a text.
 @remembered(most=4_000_000)
 def _piece(text: str) -> _Piece:
-    lines, is_closed = lex(text)
-    return _Piece(
-        lines, tuple(line.first for line in lines), tuple(line.key for line in lines), text.count("\n"), is_closed
-    )
+    lexed = lex(text)
+    return _Piece(lexed, [line.key for line in lexed.lines], text.count("\n"))
 
 
 def _ends(text: str) -> Iterator[int]:

@@ -72,7 +72,7 @@ def test_each_line_stands_where_it_says(text: str) -> None:
 def test_lines_cut_piece_by_piece_or_seen_before_are_those_of_the_whole_text(text: str) -> None:
     seen, cut = logical_lines(text), cut_lines(text)
     with patch.object(lexemes, "_whole", lambda _: None):
-        fresh, _ = lex(text)
+        fresh = lex(text).lines
 
     expected = [(line.kind, line.blank, line.text, line.first, line.end) for line in fresh]
     assert [(line.kind, line.blank, line.text, line.first, line.end) for line in seen] == expected
