@@ -43,9 +43,10 @@ class Carrier:
 
     def states(self, jobs: Sequence[Job]) -> Iterator[tuple[str, str | None, States]]:
         """Yield path, blob id and the states of the path's hunks for each job, in any order."""
-        longest_first = sorted(jobs, key=lambda job: -len(job[2] or b""))
-        for at, states in dealt_out(longest_first, lambda job: self.on(job[0], job[2]), few=_FEW):
-            path, blob, _content = longest_first[at]
+        # Texts of one file are carried in a row, since the engine remembers what it found in the last ones.
+        in_a_row = sorted(jobs, key=lambda job: (job[2] is None, job[0]))
+        for at, states in dealt_out(in_a_row, lambda job: self.on(job[0], job[2]), few=_FEW):
+            path, blob, _content = in_a_row[at]
             yield path, blob, states
 
     def on(self, path: str, content: bytes | None) -> States:

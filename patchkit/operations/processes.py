@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -15,6 +16,8 @@ Result = TypeVar("Result")
 
 _MOST = 6
 """Processes at most; each holds some thirty megabytes of its own."""
+_MANY = 200_000
+"""Objects made before a worker looks for garbage: tens of megabytes."""
 
 
 def dealt_out(
@@ -22,7 +25,7 @@ def dealt_out(
 ) -> Iterator[tuple[int, Result]]:
     """Yield the place of each job in ``jobs`` and what ``work`` makes of it, in any order.
 
-    A process gets a job when it has done its last one, so the long ones had better come first. Fewer than ``few`` jobs
+    A process gets a job when it has done its last one, so jobs that are alike had better come in a row. Fewer than ``few`` jobs
     are done here, sooner than processes begin, and so is what another process could not do: it raises here what it
     raised there. ``begun`` is told in this process when a job is handed out.
     """
@@ -99,6 +102,9 @@ def _serve(jobs: Sequence[Job], work: Callable[[Job], Result], others: Sequence[
     # Held open here, they would not end when that process dies, and this one would wait for ever.
     for other in others:
         other.close()
+    # What the process was forked with stays where it is, and the little garbage of a job can wait.
+    gc.freeze()
+    gc.set_threshold(_MANY)
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             at = end.recv()
