@@ -17,7 +17,7 @@ from patchkit.core.lines import split_lines
 from patchkit.core.merging.merge import Kind, Region
 from patchkit.core.merging.pieces import Piece, Range, Spans, conflicts, content, joined, put_together
 from patchkit.core.merging.repeated import stands_twice
-from patchkit.core.merging.resolve import Span
+from patchkit.core.merging.resolved import Span
 from patchkit.core.merging.surroundings import outline
 from patchkit.core.merging.windows import reordered, structured
 from patchkit.core.scopes import MODULE

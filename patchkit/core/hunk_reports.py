@@ -13,7 +13,7 @@ from patchkit.core.gating.drift import Drift, drifts
 from patchkit.core.merging.merge import Region
 from patchkit.core.merging.obsolete import why_obsolete
 from patchkit.core.merging.pieces import Spans
-from patchkit.core.merging.resolve import Span
+from patchkit.core.merging.resolved import Span
 from patchkit.core.merging.surroundings import outline
 
 CONTEXT: Final = 3

@@ -25,9 +25,9 @@ def dealt_out(
 ) -> Iterator[tuple[int, Result]]:
     """Yield the place of each job in ``jobs`` and what ``work`` makes of it, in any order.
 
-    A process gets a job when it has done its last one, so jobs that are alike had better come in a row. Fewer than ``few`` jobs
-    are done here, sooner than processes begin, and so is what another process could not do: it raises here what it
-    raised there. ``begun`` is told in this process when a job is handed out.
+    A process gets a job when it has done its last one, so jobs that are alike had better come in a row. Fewer than
+    ``few`` jobs are done here, sooner than processes begin, and so is what another process could not do: it raises here
+    what it raised there. ``begun`` is told in this process when a job is handed out.
     """
     left = dict(enumerate(jobs))
     workers = min(_MOST, _processors(), len(jobs))

@@ -26,6 +26,7 @@ from patchkit.core.gating.parsing import Version, parse, parses, syntax_error
 from patchkit.core.gating.passing import calls, misled
 from patchkit.core.gating.references import has_word, removed_attributes, stale_attributes
 from patchkit.core.gating.repeats import repeats
+from patchkit.core.gating.tree_facts import TreeFacts
 from patchkit.core.gating.verbatim import Verbatim
 from patchkit.core.scopes import MODULE
 
@@ -72,33 +73,6 @@ class _UnreadableError(Exception):
 
     def __init__(self) -> None:
         super().__init__("one of the texts to compare with cannot be read by this Python")
-
-
-class _Text:
-    """A tree and what the rules find in it, each looked for when first asked for."""
-
-    def __init__(self, tree: ast.Module) -> None:
-        self.tree = tree
-
-    @cached_property
-    def findings(self) -> tuple[Finding, ...]:
-        return findings(self.tree)
-
-    @cached_property
-    def names(self) -> frozenset[tuple[str, str]]:
-        return frozenset((finding.scope, finding.name) for finding in self.findings)
-
-    @cached_property
-    def reads(self) -> dict[tuple[str, str], Unassigned]:
-        return {(read.scope, read.name): read for read in unassigned(self.tree)}
-
-    @cached_property
-    def doubled(self) -> dict[Place, Twice]:
-        return doubled(self.tree)
-
-    @cached_property
-    def misfits(self) -> tuple[Misfit, ...]:
-        return misfits(self.tree)
 
 
 class _Gates:
@@ -161,14 +135,14 @@ class _Gates:
         return Touched(self._focus_result.content, self._focus_target.content)
 
     @cached_property
-    def _result_text(self) -> _Text:
+    def _result_text(self) -> TreeFacts:
         """What the patch touched in the result, or all of it."""
-        return _Text(parse(self._focus_result.content, self._python) or _tree(self._result))
+        return TreeFacts(parse(self._focus_result.content, self._python) or _tree(self._result))
 
-    def _known(self, scopes: Iterable[str]) -> list[_Text]:
+    def _known(self, scopes: Iterable[str]) -> list[TreeFacts]:
         """Return target and changed text, cut down to the definitions at module level that hold ``scopes``."""
         names = frozenset(scope.split(".")[0].encode() for scope in scopes)
-        return [_Text(parse(only(text, names)) or _tree(text)) for text in (self._target, self._changed)]
+        return [TreeFacts(parse(only(text, names)) or _tree(text)) for text in (self._target, self._changed)]
 
     # rules
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from patchkit.core.merging.lexemes import LogicalLine
-from patchkit.core.merging.resolve import Span
+from patchkit.core.merging.resolved import Span
 
 
 def original(spans: Iterable[Span], base: Sequence[LogicalLine], target: Sequence[LogicalLine]) -> Iterator[Span]:

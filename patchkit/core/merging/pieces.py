@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from patchkit.core.carried import Conflict, Verdict
 from patchkit.core.merging.merge import Region
-from patchkit.core.merging.resolve import Span
+from patchkit.core.merging.resolved import Span
 
 Range = tuple[int, int]
 """Half-open, of 0-based lines."""

@@ -19,7 +19,8 @@ from patchkit.core.merging.definitions import Unit, cut, definitions, flat, is_a
 from patchkit.core.merging.lexemes import LineKind, LogicalLine
 from patchkit.core.merging.logical import cut_lines, logical_lines
 from patchkit.core.merging.original import original
-from patchkit.core.merging.resolve import Resolved, resolve
+from patchkit.core.merging.resolve import resolve
+from patchkit.core.merging.resolved import Resolved
 
 
 def relocated(base: str, changed: str, target: str) -> tuple[str, str] | None:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence, Set
 from typing import Final
 
-from patchkit.core.merging.lexemes import LineKind, LogicalLine, logical_lines
+from patchkit.core.merging.lexemes import LineKind, LogicalLine
+from patchkit.core.merging.logical import logical_lines
 from patchkit.core.merging.renames import Rename, applied, stands
 from patchkit.core.merging.sides import Version
 

@@ -3,47 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from patchkit.core.merging.alignment import Edit
 from patchkit.core.merging.docstrings import ours_first
+from patchkit.core.merging.forms import deeper, kept, worded, woven
 from patchkit.core.merging.imports import merged_imports
 from patchkit.core.merging.insertions import both, within
-from patchkit.core.merging.lexemes import LineKind, LogicalLine, indented
+from patchkit.core.merging.lexemes import LineKind, LogicalLine
 from patchkit.core.merging.logical import cut_lines
 from patchkit.core.merging.renames import Rename, applied, is_everywhere, rename, stands
+from patchkit.core.merging.resolved import Clash, Resolved, Span
 from patchkit.core.merging.sides import Version, both_moved, depth, moved, shift
 from patchkit.core.merging.sweep import Side, Stretch, span, sweep
 from patchkit.core.merging.taken_out import taken_out
-from patchkit.core.merging.weave import weave
 from patchkit.core.remembered import remembered
-
-
-class Clash(NamedTuple):
-    """The three versions of lines that could not be brought together."""
-
-    base: str
-    changed: str
-    target: str
-
-
-class Span(NamedTuple):
-    """What became of lines that the patch changes; half-open ranges of 0-based physical lines."""
-
-    base: int
-    base_end: int
-    first: int
-    """In the result, or for a conflict in the target."""
-    end: int
-    verdict: str
-    reason: str
-
-
-class Resolved(NamedTuple):
-    """A target with the patch in it, as far as that was possible."""
-
-    parts: list[str | Clash]
-    spans: list[Span]
 
 
 @remembered(most=2_000_000)
@@ -109,25 +82,17 @@ class _Merge:
 
     def _unchanged(self, begin: int, end: int) -> None:
         """Put lines that say the same on all sides; the patch may have changed their form, indentation above all."""
+        same: list[str] = []
         for at in range(begin, end):
             ours = self.ours.partner(at)
             if ours.text == self.base[at].text:
-                self._put([self._form(at)])
+                same.append(kept(at, self.ours, self.theirs))
             else:
+                self._put(same)
+                same.clear()
                 here = self.ours.to_new[at]
-                self._carried([Edit(at, at + 1, here, here + 1)], [self._form(at)], _FORM)
-
-    def _form(self, at: int) -> str:
-        """A line that says the same on all sides: in the form of the side that changed it, the target's if both did."""
-        old, ours, theirs = self.base[at], self.ours.partner(at), self.theirs.partner(at)
-        if theirs.text == old.text:
-            text = ours.text
-        elif ours.text == old.text:
-            text = theirs.text
-        else:
-            # Both sides indent it anew: one inside of what the other put around it.
-            text = _shifted(theirs, depth(at, self.ours, self.theirs) - (theirs.indent - old.indent))
-        return _blank(old, ours, theirs) + text + (theirs.end or ours.end)
+                self._carried([Edit(at, at + 1, here, here + 1)], [kept(at, self.ours, self.theirs)], _FORM)
+        self._put(same)
 
     def _one(self, stretch: Stretch) -> None:
         """Only one side changes these lines."""
@@ -164,7 +129,7 @@ class _Merge:
         lines = side.lines[edit.new : edit.new_end]
         if side.pairing.is_modified(edit):
             if other.at_home(edit.old) or other.moved_out(edit, lines):
-                return [self._worded(edit.old, lines[0], other.partner(edit.old))], _NEARBY
+                return [worded(edit.old, lines[0], other.partner(edit.old), self.ours, self.theirs)], _NEARBY
             return None, _ELSEWHERE
         if self.ours.reorders(edit.old) and self.theirs.reorders(edit.old):
             return None, "both sides put the lines of this block in another order"
@@ -175,22 +140,7 @@ class _Merge:
         columns = shift(edit, side, other) if other.fits(edit, side.lines) else None
         if columns is None:
             return None, _ELSEWHERE
-        return [_deeper(line, columns) for line in lines], _NEARBY
-
-    def _worded(self, at: int, line: LogicalLine, other: LogicalLine) -> str:
-        """A line whose words only one side changed; the other may have given it another form."""
-        old = self.base[at]
-        blank = _blank(old, line, other)
-        if other.text.strip() != old.text.strip():
-            # Words are compared at the base's indentation; what either side put around the statement moves it.
-            woven = weave(old, line.indented(old.indent - line.indent), other.indented(old.indent - other.indent))
-            if woven is not None:
-                return blank + indented(woven, depth(at, self.ours, self.theirs)) + other.end
-        return (
-            blank
-            + _shifted(line, depth(at, self.ours, self.theirs) - (line.indent - old.indent))
-            + (line.end or other.end)
-        )
+        return [deeper(line, columns) for line in lines], _NEARBY
 
     def _both(self, stretch: Stretch) -> None:
         """Both sides change these lines."""
@@ -203,7 +153,7 @@ class _Merge:
             if one.old == two.old and self.ours.pairing.is_modified(one) and self.theirs.pairing.is_modified(two):
                 # The same words, but one side may have put something around them.
                 columns = depth(begin, self.ours, self.theirs) - (yours[0].indent - self.base[begin].indent)
-                self._put([_deeper(yours[0], columns)])
+                self._put([deeper(yours[0], columns)])
             else:
                 self._put(line.full for line in yours)
             base = self.ours.in_base(begin, end)
@@ -220,7 +170,7 @@ class _Merge:
             if one.old == two.old and self.ours.pairing.is_modified(one) and self.theirs.pairing.is_modified(two):
                 reason = "both sides changed the same words"
                 if self.theirs.at_home(one.old) and self.ours.at_home(one.old):
-                    text = self._woven(one.old, mine[0], yours[0])
+                    text = woven(one.old, mine[0], yours[0], self.ours, self.theirs)
                     done = "both sides changed different words of a statement"
                 else:
                     reason = _ELSEWHERE
@@ -302,14 +252,6 @@ class _Merge:
         else:
             self._carried(stretch.ours, [], "the target took out some of these lines already")
 
-    def _woven(self, at: int, mine: LogicalLine, yours: LogicalLine) -> list[str] | None:
-        old = self.base[at]
-        # What the patch put around the statement moves it as well; its words are compared at the base's indentation.
-        woven = weave(old, mine.indented(old.indent - mine.indent), yours.indented(old.indent - yours.indent))
-        if woven is None:
-            return None
-        return [_blank(old, mine, yours) + indented(woven, depth(at, self.ours, self.theirs)) + yours.end]
-
     def _returns(self, keys: Sequence[str], their_keys: Sequence[str]) -> bool:
         """Tell whether the longer one of two versions has lines that the other side took out of the base."""
         extra, their_extra = set(keys) - set(their_keys), set(their_keys) - set(keys)
@@ -326,7 +268,7 @@ class _Merge:
         our_shift = shift(edit, self.ours, self.theirs, first=wraps)
         if their_shift is None or not self.ours.fits(other, self.theirs.lines):
             return None
-        theirs = [_deeper(line, their_shift) for line in yours]
+        theirs = [deeper(line, their_shift) for line in yours]
         keys, their_keys = [line.key for line in mine], [line.key for line in yours]
         if self._returns(keys, their_keys):
             return None
@@ -338,10 +280,10 @@ class _Merge:
         if both_moved(self.ours, self.theirs, mine, yours):
             return None
         if within(their_keys, keys):
-            return [_deeper(line, our_shift) for line in mine]
+            return [deeper(line, our_shift) for line in mine]
         described = ours_first(edit.old, self.ours, self.theirs, mine, yours)
         if described is not None:
-            ours = [_deeper(line, our_shift) for line in mine]
+            ours = [deeper(line, our_shift) for line in mine]
             return ours + theirs if described else theirs + ours
         behind = self.theirs.place(edit.old, edit.old)[1] + len(yours)
         blank = edit.old >= len(self.base) or bool(self.base[edit.old].blank)
@@ -350,18 +292,5 @@ class _Merge:
         if together is None:
             return None
         fresh, first = together
-        ours = [_deeper(line, our_shift) for line in fresh]
+        ours = [deeper(line, our_shift) for line in fresh]
         return ours + theirs if first or wraps else theirs + ours
-
-
-def _blank(old: LogicalLine, ours: LogicalLine, theirs: LogicalLine) -> str:
-    return ours.blank if theirs.blank == old.blank else theirs.blank
-
-
-def _deeper(line: LogicalLine, columns: int) -> str:
-    """Return the whole line, indented by ``columns`` more."""
-    return line.blank + _shifted(line, columns) + line.end
-
-
-def _shifted(line: LogicalLine, shift: int) -> str:
-    return indented(line.text, shift)

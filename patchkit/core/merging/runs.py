@@ -13,7 +13,8 @@ from patchkit.core.merging.alignment import Edit
 from patchkit.core.merging.lexemes import LineKind, LogicalLine
 from patchkit.core.merging.logical import logical_lines
 from patchkit.core.merging.original import original
-from patchkit.core.merging.resolve import Resolved, resolve
+from patchkit.core.merging.resolve import resolve
+from patchkit.core.merging.resolved import Resolved
 from patchkit.core.merging.sides import Version, says_something
 
 FEW = 25

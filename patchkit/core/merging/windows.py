@@ -14,7 +14,8 @@ from patchkit.core.carried import Conflict, Verdict
 from patchkit.core.merging.alignment import Edit, partners
 from patchkit.core.merging.pieces import Piece, Range, moved
 from patchkit.core.merging.relocate import resolve_moved
-from patchkit.core.merging.resolve import Resolved, resolve
+from patchkit.core.merging.resolve import resolve
+from patchkit.core.merging.resolved import Resolved
 from patchkit.core.merging.runs import resolve_runs
 
 # Where a logical line begins for sure, strings aside.

@@ -6,7 +6,7 @@ from patchkit.core.carried import Conflict, Place, Status, Verdict
 from patchkit.core.carrying import Carrying
 from patchkit.core.gating.gates import Rule
 from patchkit.core.merging import windows
-from patchkit.core.merging.resolve import Resolved, Span
+from patchkit.core.merging.resolved import Resolved, Span
 
 BASE = b"""\
 import os

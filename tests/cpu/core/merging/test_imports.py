@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from patchkit.core.merging.imports import merged_imports
-from patchkit.core.merging.lexemes import logical_lines
+from patchkit.core.merging.logical import logical_lines
 
 CASES = [
     ("from a import b, c\n", "from a import b, c, d\n", "from a import c\n", "from a import c, d\n"),

@@ -4,7 +4,8 @@ import pytest
 
 from patchkit.core.merging.insertions import Member, members, within
 from patchkit.core.merging.logical import logical_lines
-from patchkit.core.merging.resolve import Resolved, resolve
+from patchkit.core.merging.resolve import resolve
+from patchkit.core.merging.resolved import Resolved
 
 CUT = '''\
 # of the first

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from patchkit.core.carried import Conflict, Verdict
 from patchkit.core.merging.merge import Kind, Region
 from patchkit.core.merging.pieces import Piece, Spans, joined, put_together
-from patchkit.core.merging.resolve import Span
+from patchkit.core.merging.resolved import Span
 
 CONFLICT = Conflict(b"a\n", b"b\n", b"c\n")
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchkit.core.merging.relocate import moved_to, relocated, resolve_moved
-from patchkit.core.merging.resolve import Clash, Span
+from patchkit.core.merging.resolved import Clash, Span
 
 IMPORTS = "import os\n\n"
 FIRST = (

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from patchkit.core.merging.resolve import Clash, Span, resolve
+from patchkit.core.merging.resolve import resolve
+from patchkit.core.merging.resolved import Clash, Span
 
 from ..programs import changed_programs
 from .test_lexemes import SNIPPETS
