@@ -16,7 +16,7 @@ import msgspec
 
 from patchkit.core.gating.excerpts import excerpts
 from patchkit.core.gating.focus import only
-from patchkit.core.gating.parsing import Definition, Function, definitions, parse, parse_once, walk
+from patchkit.core.gating.parsing import Definition, Function, definitions, parse, walk
 from patchkit.core.remembered import remembered
 
 
@@ -105,7 +105,7 @@ def drifts(base: bytes, target: bytes, scopes: Iterable[str]) -> dict[str, tuple
 @remembered(most=1_000_000)
 def _drifts_in(base: bytes, target: bytes, scope: str) -> tuple[Drift, ...] | None:
     """Return the drift of one scope and of the signatures around it; None where one of the texts is no Python."""
-    old, new = parse_once(base), parse_once(target)
+    old, new = parse(base), parse(target)
     if old is None or new is None:
         return None
     before, after = _by_name(old), _by_name(new)

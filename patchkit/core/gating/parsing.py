@@ -31,11 +31,6 @@ def parse(content: bytes, python: Version | None = None) -> ast.Module | None:
     return _parse(content) if python is None else _parsed(content, python)
 
 
-def parse_once(content: bytes) -> ast.Module | None:
-    """Parse ``content`` as ``parse`` does, for who remembers what a tree says and needs the tree no more."""
-    return _parsed(content, None)
-
-
 # A tree takes some 25 times the memory of its text.
 @remembered(most=1_000_000)
 def _parse(content: bytes) -> ast.Module | None:

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from patchkit.core.gating.layout import layout
-from patchkit.core.gating.parsing import Definition, Function, children, parse, parse_once
+from patchkit.core.gating.parsing import Definition, Function, children, parse
 from patchkit.core.remembered import remembered
 from patchkit.core.scopes import MODULE
 
@@ -122,7 +122,7 @@ class Calls:
 @remembered(most=1_000_000)
 def calls(content: bytes, names: frozenset[bytes]) -> Calls | None:
     """Return the calls in ``content`` of what is called one of ``names``; None when it is no Python."""
-    tree = parse_once(excerpt(content, names)) or parse(content)
+    tree = parse(excerpt(content, names)) or parse(content)
     return None if tree is None else Calls(tree, names)
 
 
