@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +51,16 @@ class Trainings:
         self._interpreter = look_at_python(sys.executable)
         self._known: dict[tuple[str, str, int, Training], Trained] = {}
 
-    def train(self, megatron: str, saver: str = NEWEST_SAVER, *, major: int = 12, **changes: Any) -> Trained:
-        """Train a patched release; ``changes`` are fields of Training."""
+    def train(
+        self,
+        megatron: str,
+        saver: str = NEWEST_SAVER,
+        *,
+        major: int = 12,
+        others: Iterable[Training] = (),
+        **changes: Any,
+    ) -> Trained:
+        """Train a patched release; ``changes`` are fields of Training, ``others`` run along where none is known."""
         training = Training(**changes)
         key = (megatron, saver, major, training)
         if key not in self._known:
@@ -63,8 +71,9 @@ class Trainings:
                 both = (True, False)
                 along += [Training(flags=on, sharded=split) for on in both for split in both]
                 along += [Training(flags=False, sharded=split, cycles=0) for split in both]
+            along = [each for each in (*along, *others) if (megatron, saver, major, each) not in self._known]
             for each, trained in bench.train([training, *along]).items():
-                self._known.setdefault((megatron, saver, major, each), trained)
+                self._known[megatron, saver, major, each] = trained
         return self._known[key]
 
     def tree(self, megatron: str) -> Path:

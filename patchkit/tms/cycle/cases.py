@@ -1,0 +1,272 @@
+"""What is tried out on a GPU: one case for each process, or for the ranks of one training. The matrix is data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+SMALL: Mapping[str, Any] = {
+    "layers": 2, "width": 256, "heads": 4, "vocabulary": 1024, "sequence": 64, "split": True,
+}  # fmt: skip
+"""Two million parameters, a second buffer among them: every bit of them is compared."""
+MEDIUM: Mapping[str, Any] = {
+    "layers": 6, "width": 768, "heads": 12, "vocabulary": 16384, "sequence": 128, "split": False,
+}  # fmt: skip
+"""55 million: their buffers are large beside the granularity of the device, so that bytes can be predicted."""
+SIZES: Mapping[str, Mapping[str, Any]] = {"small": SMALL, "medium": MEDIUM}
+
+DEFECTIVE = "0.0.9.post1"
+"""The newest release of torch_memory_saver with the double release."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What one process does, or the ranks of one training. Fields that are not told here: see trainings.Training."""
+
+    megatron: str
+    patched: bool = True
+    saver: str | None = None
+    """The release of torch_memory_saver; None is none."""
+    hook: str = "none"
+    """``preload`` or ``torch``; ``none`` without torch_memory_saver."""
+    task: str = "train"
+    """Key of TASKS in worker/gpu.py."""
+    size: str = "small"
+    """Key of SIZES."""
+    grads: bool = False
+    """Whether the gradients' flag is on."""
+    params: bool = False
+    """Whether the parameters' flag is on too."""
+    sharded: bool = True
+    gradients: str = "fp32"
+    overlap: bool = False
+    ranks: int = 1
+    cycles: int = 0
+    user_buffers: bool = False
+    """nccl_ub."""
+    free: bool = True
+    restore: str = "copy"
+    guard: bool = False
+    open_step: bool = False
+    checkpoint: bool = False
+    retain: bool = False
+    digests: bool = True
+    expected: str = "works"
+    """Or the id of the defect in upstream_versions.yaml that ends it."""
+
+    @property
+    def id(self) -> str:
+        """A name that is unique among cases and says what differs from the plainest one."""
+        words = [self.megatron] if self.patched else [self.megatron, "unpatched"]
+        words += [self.hook] if self.hook != "none" else []
+        words += [self.saver] if self.saver == DEFECTIVE else []
+        words += [self.task.replace(" ", "_")] if self.task != "train" else []
+        words += [self.flags, *self._training_words()]
+        words += [name for name in ("guard", "open_step", "checkpoint", "retain") if getattr(self, name)]
+        words += [f"restore_{self.restore}"] if self.restore != "copy" else []
+        words += [] if self.cycles == 3 or self.hook == "none" else [f"{self.cycles}_cycles"]
+        words += ["nothing_freed"] if not self.free else []
+        words += ["no_digests"] if not self.digests else []
+        return "-".join(words)
+
+    @property
+    def flags(self) -> str:
+        """The flags in one word."""
+        return "both" if self.params else "grads" if self.grads else "off"
+
+    def _training_words(self) -> Iterator[str]:
+        yield "distributed" if self.sharded else "plain"
+        yield self.gradients
+        if self.overlap:
+            yield "overlap"
+        if self.user_buffers:
+            yield "nccl_ub"
+        if self.ranks > 1:
+            yield f"{self.ranks}_ranks"
+        if self.size != "small":
+            yield self.size
+
+    @property
+    def alone(self) -> bool:
+        """Whether nothing else may use the device meanwhile, because its memory is measured."""
+        return self.size != "small" or self.task == "hook mode"
+
+    def job(self) -> dict[str, Any]:
+        """What worker/gpu.py is told."""
+        told = asdict(self)
+        return {
+            **{name: told[name] for name in _TOLD},
+            "flags": self.grads,
+            "params": self.params,
+            "world": self.ranks,
+            "size": dict(SIZES[self.size]),
+        }
+
+
+_TOLD = (
+    "hook", "task", "sharded", "gradients", "overlap", "user_buffers", "cycles", "free", "restore", "guard",
+    "open_step", "checkpoint", "retain", "digests",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What was asked for."""
+
+    megatrons: Sequence[str]
+    """Releases, oldest first."""
+    saver: str
+    hooks: Sequence[str]
+    ranks: Sequence[int]
+    full: bool = False
+    """Whether every release gets every way to train, not only the oldest and the newest."""
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The oldest release and the newest."""
+        return tuple(dict.fromkeys([self.megatrons[0], self.megatrons[-1]]))
+
+    def ways(self, megatron: str) -> Iterable[Mapping[str, Any]]:
+        """The ways to train a release."""
+        return WAYS if self.full or megatron in self.ends else FEW
+
+
+WAYS: Sequence[Mapping[str, Any]] = [
+    {"sharded": sharded, "gradients": gradients, "overlap": overlap}
+    for sharded in (True, False)
+    for gradients in ("fp32", "bf16")
+    for overlap in (False, True)
+]
+FEW: Sequence[Mapping[str, Any]] = [WAYS[0], WAYS[3], WAYS[4]]
+"""Each value of each at least once."""
+FLAGS: Sequence[Mapping[str, Any]] = [{}, {"grads": True}, {"grads": True, "params": True}]
+
+
+def unpatched(case: Case) -> Case:
+    """What a training is compared with: the release as it is, without torch_memory_saver and pauses."""
+    return Case(
+        megatron=case.megatron,
+        patched=False,
+        sharded=case.sharded,
+        gradients=case.gradients,
+        overlap=case.overlap,
+        user_buffers=case.user_buffers,
+        ranks=case.ranks,
+        size=case.size,
+        digests=case.digests,
+    )
+
+
+def flags_off(plan: Plan) -> list[Case]:
+    """Patched trees, without flags and without torch_memory_saver."""
+    return [
+        Case(megatron=megatron, ranks=ranks, **way)
+        for ranks in plan.ranks
+        for megatron in plan.megatrons
+        for way in plan.ways(megatron)
+    ]
+
+
+def cycles(plan: Plan) -> list[Case]:
+    """Trainings with three pauses, in every way and with all flags that do something there."""
+    return [
+        Case(megatron=megatron, saver=plan.saver, hook=hook, ranks=ranks, cycles=3, **way, **flags)
+        for ranks in plan.ranks
+        for megatron in plan.megatrons
+        for hook in plan.hooks
+        for way in plan.ways(megatron)
+        for flags in FLAGS
+        if way["sharded"] or "params" not in flags
+    ]
+
+
+def allocations(plan: Plan) -> list[Case]:
+    """A larger model for each release, hook mode and flags, whose memory is measured."""
+    return [
+        Case(megatron=megatron, saver=plan.saver, hook=hook, size="medium", cycles=2, digests=False, **flags)
+        for megatron in plan.megatrons
+        for hook in plan.hooks
+        for flags in FLAGS
+        if 1 in plan.ranks
+    ]
+
+
+def _both(plan: Plan, **fields: Any) -> list[Case]:
+    """Both flags, the distributed optimizer: the oldest release and the newest, in every hook mode and on all ranks."""
+    return [
+        replace(
+            Case(megatron=megatron, saver=plan.saver, hook=hook, ranks=ranks, cycles=3, grads=True, params=True),
+            **fields,
+        )
+        for ranks in plan.ranks
+        for megatron in plan.ends
+        for hook in plan.hooks
+    ]
+
+
+def from_main(plan: Plan) -> list[Case]:
+    """Parameters restored from the main parameters of the optimizer."""
+    return _both(plan, restore="main")
+
+
+def unrestored(plan: Plan) -> list[Case]:
+    """Nobody restores the parameters, so that equality elsewhere means something."""
+    return _both(plan, restore="none", cycles=1)
+
+
+def guarded(plan: Plan) -> list[Case]:
+    """The guard pauses, and refuses to while gradients are accumulated."""
+    return _both(plan, guard=True, open_step=True)
+
+
+def retained(plan: Plan) -> list[Case]:
+    """Backups stay on the host."""
+    return _both(plan, retain=True)
+
+
+def checkpoints(plan: Plan) -> list[Case]:
+    """A checkpoint between cycles."""
+    return [*_both(plan, checkpoint=True), *_both(plan, checkpoint=True, sharded=False, params=False)]
+
+
+def hook_modes(plan: Plan) -> list[Case]:
+    """What a process that preloads the library has after Megatron is imported."""
+    return [
+        Case(megatron=megatron, saver=plan.saver, hook="preload", task="hook mode")
+        for megatron in plan.megatrons
+        if "preload" in plan.hooks and 1 in plan.ranks
+    ]
+
+
+def double_releases(plan: Plan) -> list[Case]:
+    """Memory freed while it is paused, in a build that cannot do that."""
+    return [
+        Case(megatron=megatron, saver=DEFECTIVE, hook="preload", cycles=3, expected="double-release")
+        for megatron in plan.ends
+        if "preload" in plan.hooks and 1 in plan.ranks
+    ]
+
+
+def nested_regions(plan: Plan) -> list[Case]:
+    """The flags in a build that knows no region in a tracked process."""
+    return [replace(case, grads=True, params=True, expected="nested-region-assert") for case in double_releases(plan)]
+
+
+def _with_user_buffers(plan: Plan) -> list[str]:
+    """Releases that can do without symmetric registration, which needs NVLink multicast."""
+    return [megatron for megatron in plan.megatrons if tuple(map(int, megatron.split(".")[:2])) >= (0, 14)]
+
+
+def refusals(plan: Plan) -> list[Case]:
+    """The flags together with nccl_ub."""
+    return [Case(megatron=megatron, task="refuse") for megatron in _with_user_buffers(plan) if 1 in plan.ranks]
+
+
+def user_buffers(plan: Plan) -> list[Case]:
+    """nccl_ub without the flags: trained on two ranks, patched, and with pauses."""
+    found = []
+    for megatron in _with_user_buffers(plan) if 2 in plan.ranks else ():
+        plain = Case(megatron=megatron, ranks=2, user_buffers=True)
+        found += [plain, *(replace(plain, saver=plan.saver, hook=hook, cycles=3) for hook in plan.hooks)]
+    return found
