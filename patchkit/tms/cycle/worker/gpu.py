@@ -119,8 +119,9 @@ def prepare(tree: Path) -> None:
     child: Any = importlib.import_module("child")
     machine.put_packages(tree, stand_ins=False)
     torch: Any = importlib.import_module("torch")
-    # The same sums in the same order in every process; what cannot be so is told as a warning.
-    torch.use_deterministic_algorithms(mode=True, warn_only=True)
+    # The same sums in the same order in every process, where that can be had. The public function would load the
+    # compiler as well, which takes seconds.
+    torch._C._set_deterministic_algorithms(True, warn_only=True)  # noqa: FBT003 - the signature of the function
     torch.utils.deterministic.fill_uninitialized_memory = False
     for name in child.IMPORTS:
         importlib.import_module(name)
