@@ -76,7 +76,7 @@ class Places:
 
 def as_cache(wheels: Path, cache: Path) -> Path:
     """Make a cache of the wheels below a folder: they are known by their digests."""
-    for wheel in sorted(wheels.rglob("*.whl")):
+    for wheel in sorted(path for path in wheels.rglob("*.whl") if path.is_file()):
         place = cache / "wheels" / hashlib.sha256(wheel.read_bytes()).hexdigest()
         place.mkdir(parents=True, exist_ok=True)
         link = place / wheel.name
