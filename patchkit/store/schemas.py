@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from patchkit.core.evidence import EvidenceReport
 from patchkit.core.rebasing.memory import Resolution
 from patchkit.core.report import Report
 from patchkit.core.series import LockDocument, PatchDocument, SeriesDocument
@@ -23,6 +24,7 @@ _TITLES: dict[str, tuple[type, str]] = {
     "resolution": (Resolution, "resolutions/*.yaml of a patchkit series"),
     "upstream_versions": (VersionsDocument, "upstream_versions.yaml"),
     "report": (Report, "JSON output of patchkit apply, revert, status and verify"),
+    "evidence_report": (EvidenceReport, "JSON report of the GPU tests, which patchkit evidence reads"),
     "upstream_report": (UpstreamReport, "JSON output of patchkit check-upstream"),
 }
 

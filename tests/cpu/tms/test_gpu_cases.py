@@ -1,0 +1,148 @@
+"""The cases of the GPU tests: what is asked for, once each, and each with something to be compared with."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.resources import files
+
+import pytest
+
+from patchkit.tms.cycle import cases as matrix
+from patchkit.tms.cycle.cases import Case, Plan
+from patchkit.tms.cycle.on_gpu import Answered, Turns
+
+PLAN = Plan(megatrons=("0.12.0", "0.16.1", "0.19.2"), saver="0.0.10", hooks=("preload", "torch"), ranks=(1, 2))
+KINDS: dict[str, Callable[[Plan], list[Case]]] = {
+    name: getattr(matrix, name)
+    for name in (
+        "flags_off", "cycles", "allocations", "from_main", "unrestored", "guarded", "retained", "checkpoints",
+        "hook_modes", "double_releases", "nested_regions", "refusals", "user_buffers",
+    )
+}  # fmt: skip
+ALL = [case for kind in KINDS.values() for case in kind(PLAN)]
+
+
+def test_every_case_is_there_once_and_its_name_is_its_own() -> None:
+    assert len(set(ALL)) == len(ALL)
+    assert len({case.id for case in ALL}) == len(ALL)
+    compared = {matrix.unpatched(case) for case in ALL}
+    assert len({case.id for case in compared | set(ALL)}) == len(compared | set(ALL))
+
+
+def test_the_number_of_cases_is_that_of_the_matrix() -> None:
+    ways = {"0.12.0": 20, "0.16.1": 3 * 3 - 1, "0.19.2": 20}
+
+    assert {name: len(kind(PLAN)) for name, kind in KINDS.items()} == {
+        "flags_off": (8 + 3 + 8) * 2,
+        # Release by release: in each hook mode, on one rank and on two.
+        "cycles": sum(ways.values()) * 2 * 2,
+        "allocations": 3 * 2 * 3,
+        "from_main": 2 * 2 * 2,
+        "unrestored": 2 * 2 * 2,
+        "guarded": 2 * 2 * 2,
+        "retained": 2 * 2 * 2,
+        "checkpoints": 2 * 2 * 2 * 2,
+        "hook_modes": 3,
+        "double_releases": 2,
+        "nested_regions": 2,
+        "refusals": 2,
+        "user_buffers": 2 * 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "gone"),
+    [
+        ({"ranks": (1,)}, {"user_buffers"}),
+        ({"ranks": (2,)}, {"allocations", "hook_modes", "double_releases", "nested_regions", "refusals"}),
+        ({"hooks": ("torch",)}, {"hook_modes", "double_releases", "nested_regions"}),
+        ({"megatrons": ("0.12.0",)}, {"refusals", "user_buffers"}),
+    ],
+)
+def test_what_is_not_asked_for_is_not_there(changes: dict[str, tuple[str, ...]], gone: set[str]) -> None:
+    plan = replace(PLAN, **changes)  # type: ignore[arg-type]
+
+    assert {name for name, kind in KINDS.items() if not kind(plan)} == gone
+    assert {
+        (case.megatron in plan.megatrons, case.ranks in plan.ranks) for k in KINDS.values() for case in k(plan)
+    } == {(True, True)}
+
+
+def test_full_is_every_way_for_every_release() -> None:
+    full = replace(PLAN, full=True)
+
+    assert len(matrix.cycles(full)) == 3 * 20 * 2 * 2
+
+
+def test_the_few_ways_have_each_value_at_least_once() -> None:
+    for name in ("sharded", "gradients", "overlap"):
+        assert {way[name] for way in matrix.FEW} == {way[name] for way in matrix.WAYS}
+
+
+def test_what_a_case_is_compared_with_has_neither_patch_nor_pause_and_trains_the_same() -> None:
+    for case in ALL:
+        plain = matrix.unpatched(case)
+        assert (plain.patched, plain.saver, plain.hook, plain.cycles, plain.grads) == (False, None, "none", 0, False)
+        ways = ("megatron", "sharded", "gradients", "overlap", "ranks", "size", "digests", "user_buffers")
+        assert [getattr(plain, name) for name in ways] == [getattr(case, name) for name in ways]
+
+
+def test_the_worker_takes_every_field_that_it_is_told() -> None:
+    worker = (files("patchkit.tms.cycle") / "worker" / "cycle.py").read_text(encoding="utf-8")
+    gpu = (files("patchkit.tms.cycle") / "worker" / "gpu.py").read_text(encoding="utf-8")
+
+    for name in ALL[0].job():
+        assert f"\n    {name}:" in worker or f'job["{name}"]' in gpu, name
+
+
+# --- who may use the device
+
+
+def test_one_alone_waits_for_all_others_and_they_for_it() -> None:
+    turns = Turns(2)
+    order: list[str] = []
+    inside = threading.Barrier(2)
+
+    def share(name: str) -> None:
+        with turns.take(alone=False):
+            inside.wait(5)
+            order.append(name)
+
+    def alone() -> None:
+        with turns.take(alone=True):
+            order.append("alone")
+
+    first = [threading.Thread(target=share, args=(name,)) for name in ("one", "two")]
+    for thread in first:
+        thread.start()
+    for thread in first:
+        thread.join(5)
+    with turns.take(alone=False):
+        last = threading.Thread(target=alone)
+        last.start()
+        last.join(0.2)
+        order.append("three")
+    last.join(5)
+
+    assert (sorted(order[:2]), order[2:]) == (["one", "two"], ["three", "alone"])
+
+
+# --- how a case failed
+
+
+@pytest.mark.parametrize(
+    ("codes", "answers", "said", "failure"),
+    [
+        ((0,), ({"steps": []},), ("noise",), None),
+        ((0, 0), ({"steps": []}, {"raised": "E", "where": "f", "text": "why"}), ("", ""), "raises E in f: why"),
+        ((1,), ({},), ("first\n[torch_memory_saver.cpp] why\nlast\n",), "ended with 1: [torch_memory_saver.cpp] why"),
+        ((-11,), ({},), ("",), "ended with -11: it said nothing"),
+        ((0,), ({},), ("only\n\n",), "ended with 0: only"),
+    ],
+)  # fmt: skip
+def test_a_failure_is_told_by_the_first_rank_that_failed(
+    codes: tuple[int, ...], answers: tuple[dict[str, object], ...], said: tuple[str, ...], failure: str | None
+) -> None:
+    assert Answered(codes, answers, said).failure == failure
