@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from patchkit.errors import DirtyGradientsError
+from patchkit.tms.capabilities import retain_backups as keep_backups
 from patchkit.tms.growth import Counted
 from patchkit.tms.regions import Regions
 from patchkit.tms.rules import already, no_restorer, unreadable
@@ -26,6 +27,8 @@ class OffloadGuard(Regions, Sections):
     ``strict`` makes a second pause or resume of a tag by its name, which changes nothing otherwise, an OrderError.
     ``tracked`` counts tracked memory (see `growth.Counted`); by default it is torch's snapshot by memory pool, where
     the build has a pool for each tag. ``free_while_paused`` says what the build survives when its symbols do not.
+    ``retain_backups`` keeps the host copies over a resume: from the second pause on nothing is pinned, which is nearly
+    all of a pause, and the host has their bytes while training too.
 
     The tag ``default`` is known from the start, with the backup that the process was started with. Calls from several
     threads wait for each other.
@@ -39,19 +42,22 @@ class OffloadGuard(Regions, Sections):
         strict: bool = False,
         tracked: Callable[[], Counted] | None = None,
         free_while_paused: bool | None = None,
+        retain_backups: bool = False,
     ) -> None:
         super().__init__(saver, tracked=tracked)
         self._plain = {name: getattr(self.saver, name, None) for name in ("pause", "resume", "region", "disable")}
         self._free_while_paused = free_while_paused
         self._poison = poison
         self._strict = strict
+        self._retain = retain_backups
         self._holds: list[Hold] = []
 
     def pause(self, tag: str | None = None, *, discard_gradients: bool = False) -> tuple[str, ...]:
         """Pause ``tag``, or everything that is not paused yet, and return the tags that this changed.
 
         Everything is checked before the first byte is given up. Raises HeldError while a section needs it,
-        MissingRestorerError, DirtyGradientsError unless ``discard_gradients``, TrackedGrowthError.
+        MissingRestorerError, DirtyGradientsError unless ``discard_gradients``, TrackedGrowthError; CapabilityError when
+        backups shall be retained and cannot.
         """
         with self._lock:
             here = call_site()
@@ -61,6 +67,8 @@ class OffloadGuard(Regions, Sections):
             todo = self._chosen("pause()", tag, here, {State.ACTIVE, State.UNRESTORED})
             for each in todo:
                 self._check_pause(each, here, discard_gradients=discard_gradients)
+            if self._retain and todo:
+                keep_backups(self.saver)
             for each in todo:
                 self._plain["pause"](each.name)
                 each.state, each.site, each.tracked = State.PAUSED, here, None

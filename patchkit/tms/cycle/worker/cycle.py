@@ -166,9 +166,9 @@ class Cycle:
         """Sleep and wake up, as a framework does."""
         torch: Any = importlib.import_module("torch")
         unbacked = self._unbacked(ddp)
-        # Of parameters somebody else has a copy; gradients are zeroed before they are used again.
-        parameters = [buffer.param_data for buffer in self.training.buffers(ddp).values()]
-        kept = [None if tensor is None else tensor.detach().to("cpu", copy=True) for tensor in parameters]
+        # Of parameters without backup somebody else has a copy; gradients are zeroed before they are used again.
+        dropped = [buffer.param_data for buffer in self.training.buffers(ddp).values() if self._drops_parameters()]
+        kept = [tensor.detach().to("cpu", copy=True) for tensor in dropped if self.job.restore == "copy"]
         with self.device.on_device():
             spare: list[Any] = [torch.zeros(self.device.spare, dtype=torch.uint8, device="cuda")]
         self.device.settle()
@@ -187,9 +187,8 @@ class Cycle:
         for tensor in unbacked:
             tensor.fill_(float("nan"))
         if self.job.restore == "copy":
-            for tensor, copy in zip(parameters, kept, strict=True):
-                if tensor is not None:
-                    tensor.copy_(copy)
+            for tensor, copy in zip(dropped, kept, strict=True):
+                tensor.copy_(copy)
         elif self.job.restore == "main" and self._drops_parameters():
             restore_from_main(ddp, optimizer)
         self.control.restored()

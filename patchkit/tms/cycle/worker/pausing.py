@@ -11,11 +11,13 @@ def control(job: Any, device: Any) -> Any:
     """What pauses and resumes in this process; torch_memory_saver initialises itself here."""
     if device.saver is None:
         return Nothing()
-    if job.retain:
-        device.saver.retain_cpu_backup = True
     device.saver.pause()
     device.saver.resume()
-    return Guarded(device, drops_parameters=job.params and job.sharded) if job.guard else Plain(device.saver)
+    if job.guard:
+        return Guarded(device, drops_parameters=job.params and job.sharded, retain=job.retain)
+    if job.retain:
+        device.saver.retain_cpu_backup = True
+    return Plain(device.saver)
 
 
 class Nothing:
@@ -50,9 +52,9 @@ class Plain(Nothing):
 class Guarded(Nothing):
     """Through patchkit's guard, with both tags declared."""
 
-    def __init__(self, device: Any, *, drops_parameters: bool) -> None:
+    def __init__(self, device: Any, *, drops_parameters: bool, retain: bool) -> None:
         guard_module: Any = importlib.import_module("patchkit.tms.guard")
-        self.guard = guard_module.OffloadGuard(device.saver, tracked=device.counted)
+        self.guard = guard_module.OffloadGuard(device.saver, tracked=device.counted, retain_backups=retain)
         self.drops_parameters = drops_parameters
 
     def declare(self, unbacked: Callable[[], Sequence[Any]]) -> None:
