@@ -14,7 +14,11 @@ MEDIUM: Mapping[str, Any] = {
     "layers": 6, "width": 768, "heads": 12, "vocabulary": 16384, "sequence": 128, "split": False,
 }  # fmt: skip
 """55 million: their buffers are large beside the granularity of the device, so that bytes can be predicted."""
-SIZES: Mapping[str, Mapping[str, Any]] = {"small": SMALL, "medium": MEDIUM}
+LARGE: Mapping[str, Any] = {
+    "layers": 16, "width": 1536, "heads": 12, "vocabulary": 32768, "sequence": 256, "split": False,
+}  # fmt: skip
+"""0.55 billion: for figures."""
+SIZES: Mapping[str, Mapping[str, Any]] = {"small": SMALL, "medium": MEDIUM, "large": LARGE}
 
 DEFECTIVE = "0.0.9.post1"
 """The newest release of torch_memory_saver with the double release."""
@@ -52,6 +56,12 @@ class Case:
     checkpoint: bool = False
     retain: bool = False
     digests: bool = True
+    backend: str = "pinned"
+    """Or mmap: what kind of host memory holds backups."""
+    sample: float = 0.0
+    """Seconds between two readings of memory during the second pause."""
+    bytes: int = 0
+    """What the task ``copy`` copies."""
     expected: str = "works"
     """Or the id of the defect in upstream_versions.yaml that ends it."""
 
@@ -67,6 +77,7 @@ class Case:
         words += [f"restore_{self.restore}"] if self.restore != "copy" else []
         words += [] if self.cycles == 3 or self.hook == "none" else [f"{self.cycles}_cycles"]
         words += ["nothing_freed"] if not self.free else []
+        words += [self.backend] if self.backend != "pinned" else []
         words += ["no_digests"] if not self.digests else []
         return "-".join(words)
 
@@ -90,7 +101,7 @@ class Case:
     @property
     def alone(self) -> bool:
         """Whether nothing else may use the device meanwhile, because its memory is measured."""
-        return self.size != "small" or self.task == "hook mode"
+        return self.size != "small" or self.task in ("hook mode", "copy")
 
     def job(self) -> dict[str, Any]:
         """What worker/gpu.py is told."""
@@ -106,7 +117,7 @@ class Case:
 
 _TOLD = (
     "hook", "task", "sharded", "gradients", "overlap", "user_buffers", "cycles", "free", "restore", "guard",
-    "open_step", "checkpoint", "retain", "digests",
+    "open_step", "checkpoint", "retain", "digests", "sample", "bytes",
 )  # fmt: skip
 
 

@@ -222,7 +222,7 @@ def environment(site: Site, case: Case) -> dict[str, str]:
         before,
         library_folders=[Path(folder) for folder in site.machine.runtime],
     )
-    return {**before, **found.variables}
+    return {**before, **found.variables, "TMS_INIT_CPU_BACKUP_BACKEND": case.backend}
 
 
 def preloaded_library(site: Site, case: Case) -> Path | None:

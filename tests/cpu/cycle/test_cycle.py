@@ -7,7 +7,7 @@ of calls, what is backed up, and every bit of the result; not a device.
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -188,7 +188,7 @@ def test_parameters_come_back_from_the_main_parameters_of_the_optimizer(
     assert [parameters(answer) for answer in found.answers] == [parameters(answer) for answer in without.answers]
 
 
-def parameters(answer: dict[str, Any]) -> list[dict[str, Any]]:
+def parameters(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The steps without the whole of the parameter buffers: the padding in them is nobody's."""
     return [
         {name: value for name, value in step.items() if not name.endswith(".param_data")} for step in answer["steps"]

@@ -35,6 +35,8 @@ class Job:
     checkpoint: bool = False
     retain: bool = False
     digests: bool = True
+    sample: float = 0.0
+    """Seconds between two readings of memory during the second pause; 0 takes none."""
     world: int = 1
     rank: int = 0
     folder: str = ""
@@ -52,7 +54,8 @@ class Cycle:
 
     ``device`` is where tensors lie: device.Simulated or gpu.Gpu. It has ``on_device()`` (a context for allocations that
     torch_memory_saver tracks), ``reading()`` (bytes used on the device and on the host), ``settle()`` (before a pause),
-    ``rounded()``, ``tracked()`` (bytes that a pause should free and keep), ``placement()``, ``spare`` and ``misuses``.
+    ``wait()`` (until what was asked for is done), ``rounded()``, ``tracked()`` (bytes that a pause should free and
+    keep), ``placement()``, ``spare`` and ``misuses``.
     """
 
     def __init__(self, job: Job, device: Any) -> None:
@@ -173,6 +176,7 @@ class Cycle:
             spare: list[Any] = [torch.zeros(self.device.spare, dtype=torch.uint8, device="cuda")]
         self.device.settle()
         tracked, before = self.device.tracked(), self.device.reading()
+        sampler = self._sampler()
         pause_seconds = timed(self.control.pause)
         paused = self.device.reading()
         if self.job.touch:
@@ -184,14 +188,7 @@ class Cycle:
         freed = self.device.tracked()
         resume_seconds = timed(self.control.resume)
         resumed = self.device.reading()
-        for tensor in unbacked:
-            tensor.fill_(float("nan"))
-        if self.job.restore == "copy":
-            for tensor, copy in zip(dropped, kept, strict=True):
-                tensor.copy_(copy)
-        elif self.job.restore == "main" and self._drops_parameters():
-            restore_from_main(ddp, optimizer)
-        self.control.restored()
+        restore_seconds = timed(lambda: self._restore(ddp, optimizer, list(zip(dropped, kept, strict=False))))
         self.cycles.append(
             {
                 "tracked": tracked,
@@ -201,8 +198,28 @@ class Cycle:
                 "resumed": resumed,
                 "pause seconds": pause_seconds,
                 "resume seconds": resume_seconds,
+                "restore seconds": restore_seconds,
+                "samples": sampler.stop() if sampler else None,
             }
         )
+
+    def _sampler(self) -> Any:
+        """Readings over time, of the second pause; None where none are asked for."""
+        if not self.job.sample or len(self.cycles) != 1:
+            return None
+        sampling: Any = importlib.import_module("sampling")
+        return sampling.Sampler(self.device.reading, self.job.sample)
+
+    def _restore(self, ddp: Any, optimizer: Any, copies: Sequence[tuple[Any, Any]]) -> None:
+        """Fill what has no backup with NaN, so that nobody reads it, then write the parameters."""
+        for tensor in self._unbacked(ddp):
+            tensor.fill_(float("nan"))
+        for tensor, copy in copies:
+            tensor.copy_(copy)
+        if self.job.restore == "main" and self._drops_parameters():
+            restore_from_main(ddp, optimizer)
+        self.control.restored()
+        self.device.wait()
 
     def _save(self, ddp: Any, optimizer: Any) -> None:
         """Write a checkpoint of model and optimizer, between two cycles."""

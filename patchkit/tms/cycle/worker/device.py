@@ -135,6 +135,9 @@ class Simulated:
         """Give back what no tensor is in."""
         self._allocator.empty_cache()
 
+    def wait(self) -> None:
+        """Nothing is under way here."""
+
     @property
     def misuses(self) -> int:
         """Wrong calls of the driver so far."""

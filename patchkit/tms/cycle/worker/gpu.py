@@ -42,8 +42,9 @@ class Gpu:
         self.saver: Any = None
         if hook != "none":
             self.saver = importlib.import_module("torch_memory_saver").torch_memory_saver
-        if hook == "torch" and self.saver._impl is None:
-            self.saver.hook_mode = "torch"
+        if hook != "none" and self.saver._impl is None:
+            # Megatron without the series sets it to torch when it is imported.
+            self.saver.hook_mode = hook
 
     def on_device(self) -> contextlib.AbstractContextManager[Any]:
         """Where allocations are torch_memory_saver's: everywhere in a process that preloads it, else in a region."""
@@ -58,6 +59,10 @@ class Gpu:
         lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
         rows = dict(line.split(":", 1) for line in lines)
         return {"device": total - free, "host": int(rows["VmRSS"].split()[0]) << 10}
+
+    def wait(self) -> None:
+        """Until the device has done what it was asked for."""
+        self._torch.cuda.synchronize()
 
     def settle(self) -> None:
         """Wait for what is under way, and give back what no tensor is in."""
@@ -209,10 +214,33 @@ def about_process() -> dict[str, Any]:
     }
 
 
+def copy(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Seconds that copies of ``bytes`` bytes between the device and pinned memory take, and pinning it."""
+    torch: Any = importlib.import_module("torch")
+    cycle: Any = importlib.import_module("cycle")
+    there = torch.ones(job["bytes"], dtype=torch.uint8, device="cuda")
+    pinned: list[Any] = []
+    pin = cycle.timed(lambda: pinned.append(torch.empty(job["bytes"], dtype=torch.uint8, pin_memory=True)))
+    here = pinned[0]
+
+    def moved(into: Any, source: Any) -> float:
+        torch.cuda.synchronize()
+        return float(cycle.timed(lambda: (into.copy_(source, non_blocking=True), torch.cuda.synchronize())))
+
+    rounds = [(moved(here, there), moved(there, here)) for _ in range(5)]
+    return {
+        "pin seconds": pin,
+        # The first touches pages for the first time.
+        "to host seconds": sorted(each[0] for each in rounds[1:])[len(rounds) // 2],
+        "to device seconds": sorted(each[1] for each in rounds[1:])[len(rounds) // 2],
+    }
+
+
 TASKS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "train": train,
     "refuse": refuse,
     "hook mode": hook_mode,
+    "copy": copy,
 }
 
 if __name__ == "__main__":
