@@ -15,6 +15,8 @@ xargs "$python" -m pip install --quiet --no-index --no-deps --no-compile --no-ca
     --target "$work/site" <"$work/needed"
 # Plugins of the machine's own pytest would be loaded into this one.
 export PYTHONPATH="$work/site" PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 PYTHONUNBUFFERED=1
+# An interrupt ends pytest, which still writes its report; what there is by then is kept.
+trap : INT
 code=0
 "$python" -m pytest tests/gpu -q -p no:cacheprovider --tb=line --basetemp="$work/pytest" \
     --wheels "$wheels" --report "$reports/gpu.json" "$@" || code=$?
