@@ -3,7 +3,7 @@
     python -m benchmarks.gpu_offload [--megatron 0.19.2] [--tms 0.0.10] [--wheels DIR] [--size large] [--json FILE]
 
 Each setting is a process of its own that has the device alone: a training with four steps and a pause after each of the
-first three. The first pause of a process pins its host memory and is told apart from the later ones.
+first two, or three where backups are retained. The first pause pins host memory and is told apart from the later ones.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "unpatched": {"patched": False, "sample": 0.02},
     "gradients' flag": {"grads": True},
     "both flags": {**BOTH, "sample": 0.02},
-    "unpatched, retained": {"patched": False, "retain": True},
-    "both flags, retained": {**BOTH, "retain": True, "guard": True, "sample": 0.02},
+    "unpatched, retained": {"patched": False, "retain": True, "cycles": 3},
+    "both flags, retained": {**BOTH, "retain": True, "guard": True, "cycles": 3, "sample": 0.02},
     "both flags, mmap": {**BOTH, "backend": "mmap"},
     "both flags, mmap, retained": {**BOTH, "backend": "mmap", "retain": True, "guard": True},
 }
@@ -54,7 +54,7 @@ def main() -> None:
         "saver": options.tms,
         "hook": "preload",
         "size": options.size,
-        "cycles": 3,
+        "cycles": 2,
         "digests": False,
         "restore": "main",
     }

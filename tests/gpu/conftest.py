@@ -18,7 +18,7 @@ import pytest
 from patchkit.core.evidence import Rule, print_evidence
 from patchkit.errors import PatchkitError
 from patchkit.tms.cycle.cases import DEFECTIVE, Case, Plan
-from patchkit.tms.cycle.on_gpu import Answered, Machine, Runs, look_at_machine
+from patchkit.tms.cycle.on_gpu import Answered, Machine, Replay, Runs, look_at_machine
 
 from .recording import Recorder, table
 from .sites import Places
@@ -41,6 +41,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--full", action="store_true", help="Every way to train for every release.")
     group.addoption("--wheels", type=Path, metavar="DIR", help="Take wheels from there, and none from the index.")
     group.addoption("--report", type=Path, metavar="FILE", help="Write the report there (for patchkit evidence).")
+    group.addoption("--answers", type=Path, metavar="DIR", help="Keep what the processes leave in this new folder.")
+    group.addoption("--replay", type=Path, metavar="DIR", help="Judge the answers in this folder; no GPU is needed.")
     group.addoption("--at-once", type=int, default=AT_ONCE, metavar="N", help=f"Cases at a time. Default: {AT_ONCE}.")
 
 
@@ -78,8 +80,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def machine() -> Machine:
+def replay(request: pytest.FixtureRequest) -> Replay | None:
+    """Answers of before, if those are to be judged."""
+    folder = request.config.getoption("--replay")
+    return None if folder is None else Replay(folder)
+
+
+@pytest.fixture(scope="session")
+def machine(replay: Replay | None) -> Machine:
     """What this machine has; without a GPU nothing here runs."""
+    if replay is not None:
+        return replay.machine()
     if importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed")
     try:
@@ -95,33 +106,46 @@ def places(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="session")
-def runs(
-    request: pytest.FixtureRequest, machine: Machine, places: Places, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Runs]:
+def missing(machine: Machine, places: Places, replay: Replay | None) -> Callable[[Case], str | None]:
+    """Why a case cannot be had, if so."""
+
+    def reason(case: Case) -> str | None:
+        if case.ranks > machine.gpus:
+            return f"{case.ranks} GPUs are needed, there is {machine.gpus}"
+        if case.saver == DEFECTIVE and not places.has_saver(DEFECTIVE):
+            return f"there is no wheel of torch_memory_saver {DEFECTIVE}"
+        return f"it did not run: {case.id}" if replay is not None and not replay.has(case) else None
+
+    return reason
+
+
+@pytest.fixture(scope="session")
+def runs(  # noqa: PLR0917 - fixtures come by name
+    request: pytest.FixtureRequest,
+    machine: Machine,
+    places: Places,
+    missing: Callable[[Case], str | None],
+    replay: Replay | None,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Runs | Replay]:
     """All processes of the session, started in the order in which they can share the device."""
-    asked = dict.fromkeys(
-        case
-        for item in request.session.items
-        for case in cases_of(item)
-        if case.ranks <= machine.gpus and (case.saver != DEFECTIVE or places.has_saver(DEFECTIVE))
-    )
-    site = places.site(machine, list(asked), tmp_path_factory.mktemp("cases"))
-    recorder = Recorder(site, places.workspace)
-    request.config.stash[RECORDER] = recorder
-    running = Runs(site, list(asked), at_once=request.config.getoption("--at-once"))
+    asked = dict.fromkeys(case for item in request.session.items for case in cases_of(item) if missing(case) is None)
+    folder = request.config.getoption("--answers") or tmp_path_factory.mktemp("cases")
+    site = places.site(machine, list(asked), folder.absolute())
+    request.config.stash[RECORDER] = Recorder(site, places.workspace)
+    running = replay or Runs(site, list(asked), at_once=request.config.getoption("--at-once"))
     yield running
     running.close()
 
 
 @pytest.fixture
-def ask(runs: Runs, machine: Machine, places: Places, request: pytest.FixtureRequest) -> Ask:
+def ask(runs: Runs | Replay, missing: Callable[[Case], str | None], request: pytest.FixtureRequest) -> Ask:
     """Ask what came of a case."""
 
     def answered(case: Case) -> Answered:
-        if case.ranks > machine.gpus:
-            pytest.skip(f"{case.ranks} GPUs are needed, there is {machine.gpus}")
-        if case.saver == DEFECTIVE and not places.has_saver(DEFECTIVE):
-            pytest.skip(f"there is no wheel of torch_memory_saver {DEFECTIVE}")
+        reason = missing(case)
+        if reason is not None:
+            pytest.skip(reason)
         found = runs.answer(case)
         request.config.stash[RECORDER].see(case, found)
         return found

@@ -11,13 +11,14 @@ SMALL: Mapping[str, Any] = {
 }  # fmt: skip
 """Two million parameters, a second buffer among them: every bit of them is compared."""
 MEDIUM: Mapping[str, Any] = {
-    "layers": 6, "width": 768, "heads": 12, "vocabulary": 16384, "sequence": 128, "split": False,
+    "layers": 4, "width": 1024, "heads": 16, "vocabulary": 16384, "sequence": 128, "split": False,
 }  # fmt: skip
-"""55 million: their buffers are large beside the granularity of the device, so that bytes can be predicted."""
+"""84 million. Each matrix fills segments of torch, and buffers are large beside the granularity of the device, so that
+the bytes can be predicted from the arguments alone."""
 LARGE: Mapping[str, Any] = {
-    "layers": 16, "width": 1536, "heads": 12, "vocabulary": 32768, "sequence": 256, "split": False,
+    "layers": 8, "width": 2048, "heads": 16, "vocabulary": 32768, "sequence": 256, "split": False,
 }  # fmt: skip
-"""0.55 billion: for figures."""
+"""0.54 billion, of the same kind: for figures."""
 SIZES: Mapping[str, Mapping[str, Any]] = {"small": SMALL, "medium": MEDIUM, "large": LARGE}
 
 DEFECTIVE = "0.0.9.post1"
@@ -101,7 +102,7 @@ class Case:
     @property
     def alone(self) -> bool:
         """Whether nothing else may use the device meanwhile, because its memory is measured."""
-        return self.size != "small" or self.task in ("hook mode", "copy")
+        return (self.size != "small" and self.saver is not None) or self.task in ("hook mode", "copy")
 
     def job(self) -> dict[str, Any]:
         """What worker/gpu.py is told."""
@@ -138,9 +139,10 @@ class Plan:
         """The oldest release and the newest."""
         return tuple(dict.fromkeys([self.megatrons[0], self.megatrons[-1]]))
 
-    def ways(self, megatron: str) -> Iterable[Mapping[str, Any]]:
-        """The ways to train a release."""
-        return WAYS if self.full or megatron in self.ends else FEW
+    def ways(self, megatron: str, ranks: int) -> Iterable[Mapping[str, Any]]:
+        """The ways to train a release; two ranks of the oldest one get few of them too."""
+        ends = self.ends if ranks == 1 else self.ends[-1:]
+        return WAYS if self.full or megatron in ends else FEW
 
 
 WAYS: Sequence[Mapping[str, Any]] = [
@@ -175,7 +177,7 @@ def flags_off(plan: Plan) -> list[Case]:
         Case(megatron=megatron, ranks=ranks, **way)
         for ranks in plan.ranks
         for megatron in plan.megatrons
-        for way in plan.ways(megatron)
+        for way in plan.ways(megatron, ranks)
     ]
 
 
@@ -186,7 +188,7 @@ def cycles(plan: Plan) -> list[Case]:
         for ranks in plan.ranks
         for megatron in plan.megatrons
         for hook in plan.hooks
-        for way in plan.ways(megatron)
+        for way in plan.ways(megatron, ranks)
         for flags in FLAGS
         if way["sharded"] or "params" not in flags
     ]
@@ -200,6 +202,8 @@ def allocations(plan: Plan) -> list[Case]:
         for hook in plan.hooks
         for flags in FLAGS
         if 1 in plan.ranks
+        # Between the ends, hook mode torch has one case: what it tracks is what it is told to.
+        if plan.full or megatron in plan.ends or hook == "preload" or "params" in flags
     ]
 
 

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,12 @@ from patchkit.tms.package import Package, content_of
 
 LIMIT = 240
 """Seconds that a process may take to import, and again to answer."""
+
+IMPORTING = 4
+"""Cases whose processes import while others use the device."""
+
+MACHINE, CODES = "machine.json", "codes.json"
+"""Files beside what the processes leave: what the machine has, and exit codes by rank."""
 
 _LOOK = """\
 import json, re, sys
@@ -129,11 +135,13 @@ class Runs:
     def __init__(self, site: Site, cases: Sequence[Case], *, at_once: int) -> None:
         self._site = site
         self._turns = Turns(at_once)
-        self._pool = ThreadPoolExecutor(max_workers=at_once + 2)
+        self._pool = ThreadPoolExecutor(max_workers=at_once + IMPORTING)
         # Those that wait for each other least come first: what is alone at the end waits for nobody.
         order = sorted(dict.fromkeys(cases), key=lambda case: case.alone)
+        site.folder.mkdir(parents=True, exist_ok=True)
+        (site.folder / MACHINE).write_text(json.dumps(asdict(site.machine)), encoding="utf-8")
         self._results: dict[Case, Future[Answered]] = {
-            case: self._pool.submit(self._run, case, site.folder / f"{number:03}") for number, case in enumerate(order)
+            case: self._pool.submit(self._run, case, site.folder / case.id) for case in order
         }
 
     def answer(self, case: Case) -> Answered:
@@ -160,12 +168,8 @@ class Runs:
                     if child.poll() is None:
                         child.kill()
                         child.wait()
-        ranks = range(case.ranks)
-        return Answered(
-            tuple(codes),
-            tuple(json.loads(_read(folder / f"{rank}.json") or "{}") for rank in ranks),
-            tuple(_read(folder / f"{rank}.said") for rank in ranks),
-        )
+        (folder / CODES).write_text(json.dumps(codes), encoding="utf-8")
+        return _answered(folder)
 
     def _start(self, case: Case, rank: int, folder: Path, worker: Path) -> subprocess.Popen[str]:
         job = {
@@ -188,6 +192,41 @@ class Runs:
                 env=environment(self._site, case),
                 cwd=folder,
             )
+
+
+class Replay:
+    """Cases that ran before, by what their processes left in a folder: they can be judged again without a GPU."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def machine(self) -> Machine:
+        """Where they ran. Raises TrainerError when nothing did."""
+        try:
+            found = json.loads((self._folder / MACHINE).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise TrainerError(f"{self._folder} holds no answers of GPU tests: {error}") from error
+        return Machine(**{**found, "runtime": tuple(found["runtime"]), "nccl": tuple(found["nccl"])})
+
+    def has(self, case: Case) -> bool:
+        """Whether a case ran to its end."""
+        return (self._folder / case.id / CODES).is_file()
+
+    def answer(self, case: Case) -> Answered:
+        """What came of a case that ran."""
+        return _answered(self._folder / case.id)
+
+    def close(self) -> None:
+        """Nothing is running."""
+
+
+def _answered(folder: Path) -> Answered:
+    codes = json.loads(_read(folder / CODES))
+    return Answered(
+        tuple(codes),
+        tuple(json.loads(_read(folder / f"{rank}.json") or "{}") for rank in range(len(codes))),
+        tuple(_read(folder / f"{rank}.said") for rank in range(len(codes))),
+    )
 
 
 def environment(site: Site, case: Case) -> dict[str, str]:

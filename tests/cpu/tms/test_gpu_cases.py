@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
 import threading
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
+from patchkit.errors import TrainerError
 from patchkit.tms.cycle import cases as matrix
 from patchkit.tms.cycle.cases import Case, Plan
-from patchkit.tms.cycle.on_gpu import Answered, Turns
+from patchkit.tms.cycle.on_gpu import Answered, Machine, Replay, Site, Turns, environment
 
 PLAN = Plan(megatrons=("0.12.0", "0.16.1", "0.19.2"), saver="0.0.10", hooks=("preload", "torch"), ranks=(1, 2))
 KINDS: dict[str, Callable[[Plan], list[Case]]] = {
@@ -21,6 +25,16 @@ KINDS: dict[str, Callable[[Plan], list[Case]]] = {
         "hook_modes", "double_releases", "nested_regions", "refusals", "user_buffers",
     )
 }  # fmt: skip
+PLAIN = Case(megatron="0.19.2")
+MACHINE = Machine(
+    torch="2.11.0",
+    cuda=13,
+    gpus=1,
+    gpu="GPU",
+    driver="1",
+    runtime=("/cuda",),
+    nccl=("/site/nvidia/nccl/lib/libnccl.so.2",),
+)
 ALL = [case for kind in KINDS.values() for case in kind(PLAN)]
 
 
@@ -32,13 +46,14 @@ def test_every_case_is_there_once_and_its_name_is_its_own() -> None:
 
 
 def test_the_number_of_cases_is_that_of_the_matrix() -> None:
-    ways = {"0.12.0": 20, "0.16.1": 3 * 3 - 1, "0.19.2": 20}
+    # With flags and without: every way on one rank of the ends, and on two ranks of the newest.
+    every, few = 8 + 8 + 4, 3 + 3 + 2
 
     assert {name: len(kind(PLAN)) for name, kind in KINDS.items()} == {
-        "flags_off": (8 + 3 + 8) * 2,
-        # Release by release: in each hook mode, on one rank and on two.
-        "cycles": sum(ways.values()) * 2 * 2,
-        "allocations": 3 * 2 * 3,
+        "flags_off": (8 + 3 + 8) + (3 + 3 + 8),
+        # Release by release, on one rank and on two, in each hook mode.
+        "cycles": ((every + few + every) + (few + few + every)) * 2,
+        "allocations": 6 + 4 + 6,
         "from_main": 2 * 2 * 2,
         "unrestored": 2 * 2 * 2,
         "guarded": 2 * 2 * 2,
@@ -146,3 +161,57 @@ def test_a_failure_is_told_by_the_first_rank_that_failed(
     codes: tuple[int, ...], answers: tuple[dict[str, object], ...], said: tuple[str, ...], failure: str | None
 ) -> None:
     assert Answered(codes, answers, said).failure == failure
+
+
+# --- answers of before
+
+
+def test_what_processes_left_is_an_answer_again(tmp_path: Path) -> None:
+    case, other = PLAIN, replace(PLAIN, ranks=2)
+    for file, text in {
+        "machine.json": json.dumps(asdict(MACHINE)),
+        f"{case.id}/codes.json": "[0]",
+        f"{case.id}/0.json": '{"steps": [1]}',
+        f"{case.id}/0.said": "noise",
+        f"{other.id}/0.json": '{"steps": [1]}',
+    }.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    found = Replay(tmp_path)
+
+    assert found.machine() == MACHINE
+    assert found.answer(case) == Answered((0,), ({"steps": [1]},), ("noise",))
+    # The other one was cut off.
+    assert (found.has(case), found.has(other)) == (True, False)
+
+
+def test_a_folder_without_answers_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TrainerError, match="holds no answers of GPU tests"):
+        Replay(tmp_path).machine()
+
+
+# --- the environment
+
+
+def test_a_process_without_the_library_has_nothing_of_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "other.so")
+    monkeypatch.setenv("TMS_INIT_ENABLE", "1")
+    monkeypatch.setenv("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
+    site = Site(machine=MACHINE, trees={}, savers={}, folder=tmp_path)
+    found = environment(site, PLAIN)
+
+    assert {"LD_PRELOAD", "TMS_INIT_ENABLE", "PYTORCH_CUDA_ALLOC_CONF"}.isdisjoint(found)
+    assert found["NCCL_CUMEM_ENABLE"] == "0"
+    assert Path(found["PYTHONPATH"].split(os.pathsep)[0], "patchkit").is_dir()
+
+
+def test_user_buffers_get_the_nccl_that_torch_has_loaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CPATH", "before")
+    monkeypatch.delenv("LIBRARY_PATH", raising=False)
+    monkeypatch.delenv("NCCL_CUMEM_ENABLE", raising=False)
+    site = Site(machine=MACHINE, trees={}, savers={}, folder=tmp_path)
+    found = environment(site, replace(PLAIN, user_buffers=True))
+
+    assert found["CPATH"] == f"/site/nvidia/nccl/include{os.pathsep}before"
+    assert (Path(found["LIBRARY_PATH"]) / "libnccl.so").readlink() == Path("/site/nvidia/nccl/lib/libnccl.so.2")
+    assert "NCCL_CUMEM_ENABLE" not in found
