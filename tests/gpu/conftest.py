@@ -90,7 +90,7 @@ def replay(request: pytest.FixtureRequest) -> Replay | None:
 def machine(replay: Replay | None) -> Machine:
     """What this machine has; without a GPU nothing here runs."""
     if replay is not None:
-        return replay.machine()
+        return replay.machine()[0]
     if importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed")
     try:
@@ -132,7 +132,8 @@ def runs(  # noqa: PLR0917 - fixtures come by name
     asked = dict.fromkeys(case for item in request.session.items for case in cases_of(item) if missing(case) is None)
     folder = request.config.getoption("--answers") or tmp_path_factory.mktemp("cases")
     site = places.site(machine, list(asked), folder.absolute())
-    request.config.stash[RECORDER] = Recorder(site, places.workspace)
+    day = replay.machine()[1] if replay else dt.datetime.now(dt.timezone.utc).date().isoformat()
+    request.config.stash[RECORDER] = Recorder(site, places.workspace, day)
     running = replay or Runs(site, list(asked), at_once=request.config.getoption("--at-once"))
     yield running
     running.close()
@@ -185,7 +186,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     recorder = config.stash.get(RECORDER, None)
     if recorder is None:
         return
-    report = recorder.report(dt.datetime.now(dt.timezone.utc).date().isoformat())
+    report = recorder.report()
     file = config.getoption("--report")
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,8 @@ TOLD = frozenset({"megatron", "patched", "saver", "hook", "grads", "params", "ra
 class Recorder:
     """Answers and rules by case, in the order in which they came."""
 
-    def __init__(self, site: Site, workspace: Workspace) -> None:
+    def __init__(self, site: Site, workspace: Workspace, day: str) -> None:
+        self._day = day
         self._site = site
         self._workspace = workspace
         self._answers: dict[Case, Answered] = {}
@@ -37,11 +38,11 @@ class Recorder:
         """Note whether a rule holds of it."""
         self._rules.setdefault(case, []).append(rule)
 
-    def report(self, date: str) -> EvidenceReport:
+    def report(self) -> EvidenceReport:
         """Everything that a rule was tried out on."""
         return EvidenceReport(
             tool=patchkit.__version__,
-            date=date,
+            date=self._day,
             series=self._workspace.sources.series.digest,
             gpu=self._site.machine.gpu,
             gpus=self._site.machine.gpus,
@@ -69,7 +70,8 @@ class Recorder:
             blobs=blobs(self._site.trees[case.megatron, case.patched], self._workspace),
             preloaded={} if library is None else {library.name: sha256(content_of(library))},
             process=None if process is None else Process(**process),
-            figures=figures(first),
+            # Beside others on the device, neither bytes nor seconds are those of the case.
+            figures=figures(first) if case.alone else {},
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import subprocess
@@ -139,7 +140,8 @@ class Runs:
         # Those that wait for each other least come first: what is alone at the end waits for nobody.
         order = sorted(dict.fromkeys(cases), key=lambda case: case.alone)
         site.folder.mkdir(parents=True, exist_ok=True)
-        (site.folder / MACHINE).write_text(json.dumps(asdict(site.machine)), encoding="utf-8")
+        day = dt.datetime.now(dt.timezone.utc).date().isoformat()
+        (site.folder / MACHINE).write_text(json.dumps({"date": day, **asdict(site.machine)}), encoding="utf-8")
         self._results: dict[Case, Future[Answered]] = {
             case: self._pool.submit(self._run, case, site.folder / case.id) for case in order
         }
@@ -200,13 +202,14 @@ class Replay:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def machine(self) -> Machine:
-        """Where they ran. Raises TrainerError when nothing did."""
+    def machine(self) -> tuple[Machine, str]:
+        """Where they ran, and on which UTC day. Raises TrainerError when nothing did."""
         try:
             found = json.loads((self._folder / MACHINE).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise TrainerError(f"{self._folder} holds no answers of GPU tests: {error}") from error
-        return Machine(**{**found, "runtime": tuple(found["runtime"]), "nccl": tuple(found["nccl"])})
+        day = found.pop("date")
+        return Machine(**{**found, "runtime": tuple(found["runtime"]), "nccl": tuple(found["nccl"])}), day
 
     def has(self, case: Case) -> bool:
         """Whether a case ran to its end."""

@@ -169,7 +169,7 @@ def test_a_failure_is_told_by_the_first_rank_that_failed(
 def test_what_processes_left_is_an_answer_again(tmp_path: Path) -> None:
     case, other = PLAIN, replace(PLAIN, ranks=2)
     for file, text in {
-        "machine.json": json.dumps(asdict(MACHINE)),
+        "machine.json": json.dumps({"date": "2026-11-30", **asdict(MACHINE)}),
         f"{case.id}/codes.json": "[0]",
         f"{case.id}/0.json": '{"steps": [1]}',
         f"{case.id}/0.said": "noise",
@@ -179,7 +179,7 @@ def test_what_processes_left_is_an_answer_again(tmp_path: Path) -> None:
         (tmp_path / file).write_text(text, encoding="utf-8")
     found = Replay(tmp_path)
 
-    assert found.machine() == MACHINE
+    assert found.machine() == (MACHINE, "2026-11-30")
     assert found.answer(case) == Answered((0,), ({"steps": [1]},), ("noise",))
     # The other one was cut off.
     assert (found.has(case), found.has(other)) == (True, False)
