@@ -23,7 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from gpu.sites import Places
 
 from patchkit.tms.cycle.cases import SIZES, Case
-from patchkit.tms.cycle.on_gpu import Answered, Runs, look_at_machine
+from patchkit.tms.cycle.gpus import look_at_machine
+from patchkit.tms.cycle.on_gpu import Answered, Runs
 
 BOTH = {"grads": True, "params": True}
 SETTINGS: Mapping[str, Mapping[str, Any]] = {

@@ -11,7 +11,8 @@ from patchkit.operations.make import apply_to
 from patchkit.operations.sources import fetch_release, load_workspace
 from patchkit.store.cache import default_cache
 from patchkit.tms.cycle.cases import Case
-from patchkit.tms.cycle.on_gpu import Machine, Site
+from patchkit.tms.cycle.gpus import Machine
+from patchkit.tms.cycle.on_gpu import Site
 from patchkit.tms.package import Package, package_at
 from patchkit.trees.archive import WheelTree, unpack
 from patchkit.trees.index import cached_wheel, fetch_wheel

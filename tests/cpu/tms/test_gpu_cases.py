@@ -15,7 +15,8 @@ import pytest
 from patchkit.errors import TrainerError
 from patchkit.tms.cycle import cases as matrix
 from patchkit.tms.cycle.cases import Case, Plan
-from patchkit.tms.cycle.on_gpu import Answered, Machine, Replay, Site, Turns, environment
+from patchkit.tms.cycle.gpus import Machine
+from patchkit.tms.cycle.on_gpu import Answered, Replay, Site, Turns, environment
 
 PLAN = Plan(megatrons=("0.12.0", "0.16.1", "0.19.2"), saver="0.0.10", hooks=("preload", "torch"), ranks=(1, 2))
 KINDS: dict[str, Callable[[Plan], list[Case]]] = {

@@ -81,7 +81,8 @@ class Cycle:
             if step < self.job.cycles:
                 self._pause(ddp, optimizer)
             if self.job.checkpoint and step + 1 == SAVED:
-                self._save(ddp, optimizer)
+                checkpoint: Any = importlib.import_module("checkpoint")
+                checkpoint.save(self._checkpoint(), ddp, optimizer, sharded=self.job.sharded)
         if self.job.checkpoint:
             reloaded = self._go_on_from_checkpoint()
         return {
@@ -221,47 +222,15 @@ class Cycle:
         self.control.restored()
         self.device.wait()
 
-    def _save(self, ddp: Any, optimizer: Any) -> None:
-        """Write a checkpoint of model and optimizer, between two cycles."""
-        torch: Any = importlib.import_module("torch")
-        state = self._local_state(optimizer) if self.job.sharded else optimizer.state_dict()
-        torch.save({"model": ddp.module.state_dict(), "optimizer": state}, self._checkpoint())
-
     def _go_on_from_checkpoint(self) -> list[dict[str, Any]]:
         """The steps after the checkpoint, from a new model that has read it."""
-        torch: Any = importlib.import_module("torch")
+        checkpoint: Any = importlib.import_module("checkpoint")
         ddp, optimizer = self._build()
-        saved = torch.load(self._checkpoint(), weights_only=False)
-        ddp.module.load_state_dict(saved["model"])
-        if self.job.sharded:
-            self._load_local_state(optimizer, saved["optimizer"])
-        else:
-            optimizer.load_state_dict(saved["optimizer"])
+        checkpoint.load(self._checkpoint(), ddp, optimizer, sharded=self.job.sharded)
         return [self._step(ddp, optimizer, step) for step in range(SAVED, STEPS)]
 
-    @staticmethod
-    def _local_state(optimizer: Any) -> list[dict[str, Any]]:
-        """Each rank its own share: the format in one file wants an optimizer of Apex or Transformer Engine."""
-        return [
-            {
-                "adam": each.optimizer.state_dict(),
-                "main": [parameter.data for group in each.optimizer.param_groups for parameter in group["params"]],
-            }
-            for each in chained(optimizer)
-        ]
-
-    @staticmethod
-    def _load_local_state(optimizer: Any, saved: Sequence[Mapping[str, Any]]) -> None:
-        for each, state in zip(chained(optimizer), saved, strict=True):
-            each.optimizer.load_state_dict(state["adam"])
-            parameters = [parameter for group in each.optimizer.param_groups for parameter in group["params"]]
-            for parameter, main in zip(parameters, state["main"], strict=True):
-                parameter.data.copy_(main)
-
     def _checkpoint(self) -> Path:
-        folder = Path(self.job.folder)
-        folder.mkdir(exist_ok=True)
-        return folder / f"rank-{self.job.rank}.pt"
+        return Path(self.job.folder, f"rank-{self.job.rank}.pt")
 
     def _unbacked(self, ddp: Any) -> list[Any]:
         """The buffers that lie in regions without backup."""
@@ -285,7 +254,7 @@ class Cycle:
     def _state(self, optimizer: Any) -> list[Any]:
         torch: Any = importlib.import_module("torch")
         found = []
-        for each in chained(optimizer):
+        for each in self.training.chained(optimizer):
             for group in each.optimizer.param_groups:
                 for parameter in group["params"]:
                     state = each.optimizer.state[parameter]
@@ -297,15 +266,10 @@ class Cycle:
         return {f"state {at}": self.training.digest(value) for at, value in enumerate(self._state(optimizer))}
 
 
-def chained(optimizer: Any) -> Sequence[Any]:
-    """The optimizers that one of Megatron's is made of."""
-    found: Sequence[Any] = getattr(optimizer, "chained_optimizers", [optimizer])
-    return found
-
-
 def restore_from_main(ddp: Any, optimizer: Any) -> None:
     """Write the parameters from the fp32 ones of the optimizer: each rank its share, then all gather."""
-    for each in chained(optimizer):
+    training: Any = importlib.import_module("training")
+    for each in training.chained(optimizer):
         each._copy_main_params_to_model_params()
     ddp.start_param_sync(force_sync=True)
 

@@ -5,7 +5,7 @@ import ctypes
 import hashlib
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -192,6 +192,12 @@ def restore(ddp: Any) -> None:
     """Allocate them again."""
     for buffer in buffers(ddp).values():
         buffer.reload_from_cpu()
+
+
+def chained(optimizer: Any) -> Sequence[Any]:
+    """The optimizers that one of Megatron's is made of."""
+    found: Sequence[Any] = getattr(optimizer, "chained_optimizers", [optimizer])
+    return found
 
 
 def buffers(ddp: Any) -> dict[str, Any]:
