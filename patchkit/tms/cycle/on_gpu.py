@@ -79,8 +79,8 @@ class Runs:
         self._site = site
         self._turns = Turns(at_once)
         self._pool = ThreadPoolExecutor(max_workers=at_once + IMPORTING)
-        # Those that wait for each other least come first: what is alone at the end waits for nobody.
-        order = sorted(dict.fromkeys(cases), key=lambda case: case.alone)
+        # Those that compile come first, and those that have the device alone last, when nobody waits for them.
+        order = sorted(dict.fromkeys(cases), key=lambda case: (case.alone, not case.user_buffers))
         site.folder.mkdir(parents=True, exist_ok=True)
         day = dt.datetime.now(dt.timezone.utc).date().isoformat()
         (site.folder / MACHINE).write_text(json.dumps({"date": day, **asdict(site.machine)}), encoding="utf-8")
@@ -185,6 +185,8 @@ def environment(site: Site, case: Case) -> dict[str, str]:
         "OMP_NUM_THREADS": "2",
         # Compiled and plain functions are the same in all trees; loading the compiler takes seconds.
         "TORCHDYNAMO_DISABLE": "1",
+        # Each process would keep as many workers of the compiler as there are processors.
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
         # All ranks are on this machine.
         "NCCL_SOCKET_IFNAME": "lo",
     }
