@@ -135,6 +135,8 @@ class Runs:
                 text=True,
                 env=environment(self._site, case),
                 cwd=folder,
+                # An interrupt is for whoever asked, not for a case that could still end well.
+                start_new_session=True,
             )
 
 
