@@ -63,8 +63,8 @@ class CaseReport(Part, frozen=True, kw_only=True):
     rules: tuple[Rule, ...]
     blobs: dict[str, str | None]
     """Git blob id of every file that the series touches, as it lay in the tree; None where there was none."""
-    preloaded: dict[str, str]
-    """SHA-256 by name of what its process was told to preload."""
+    given: dict[str, str]
+    """SHA-256 by name of the library of torch_memory_saver that its process was given for its hook mode."""
     process: Process | None
     """None when it died."""
     figures: dict[str, float]
@@ -178,7 +178,7 @@ _OPTIONAL = ("megatron/training/",)
 def _other_saver(case: CaseReport, libraries: Mapping[str, tuple[str, str]]) -> Iterator[str]:
     """Yield what was in the process that is not of the release of torch_memory_saver that the case is about."""
     # A defect that ends the process leaves nothing to look at but what it was started with.
-    loaded = case.preloaded if case.process is None else case.process.libraries
+    loaded = case.given if case.process is None else case.process.libraries
     if case.saver is None:
         yield from (f"{name} was in the process, which should have had none" for name in loaded)
         return

@@ -13,7 +13,7 @@ from patchkit.core.evidence import CaseReport, EvidenceReport, Process, Rule, se
 from patchkit.core.state import touched_paths
 from patchkit.operations.sources import Workspace
 from patchkit.tms.cycle.cases import Case
-from patchkit.tms.cycle.on_gpu import Answered, Site, preloaded_library
+from patchkit.tms.cycle.on_gpu import Answered, Site, given_library
 from patchkit.tms.package import content_of, sha256
 
 # What a report says in a place of its own.
@@ -54,7 +54,7 @@ class Recorder:
     def _case(self, case: Case) -> CaseReport:
         answered = self._answers[case]
         first = answered.answers[0] if answered.answers else {}
-        library = preloaded_library(self._site, case)
+        library = given_library(self._site, case)
         process = first.get("process")
         return CaseReport(
             id=case.id,
@@ -68,7 +68,7 @@ class Recorder:
             expected=case.expected,
             rules=tuple(self._rules[case]),
             blobs=blobs(self._site.trees[case.megatron, case.patched], self._workspace),
-            preloaded={} if library is None else {library.name: sha256(content_of(library))},
+            given={} if library is None else {library.name: sha256(content_of(library))},
             process=None if process is None else Process(**process),
             # Beside others on the device, neither bytes nor seconds are those of the case.
             figures=figures(first) if case.alone else {},

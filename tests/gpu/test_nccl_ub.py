@@ -10,6 +10,8 @@ from patchkit.tms.cycle.cases import Case
 from .conftest import Ask, over
 from .test_cycle import beside_unpatched, different, each, steps
 
+ASSERTION = "captures_underway.empty() INTERNAL ASSERT FAILED"
+
 pytestmark = pytest.mark.gpu
 
 FLAGS = ("disable_grad_buffers_cpu_backup", "disable_param_buffers_cpu_backup")
@@ -34,3 +36,12 @@ def test_nccl_ub_trains_as_unpatched_with_and_without_pauses(ask: Ask, cases: tu
     unpatched, patched = map(ask, cases)
 
     assert different(steps(patched), steps(unpatched)) == []
+
+
+@over(each(matrix.dropped_pools))
+def test_an_nccl_pool_dropped_in_a_region_ends_the_process_with_and_without_the_series(
+    ask: Ask, cases: tuple[Case]
+) -> None:
+    answered = ask(cases[0])
+
+    assert (answered.codes, [ASSERTION in said for said in answered.said]) == ((-6, -6), [True, True])

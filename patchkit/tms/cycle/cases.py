@@ -64,7 +64,7 @@ class Case:
     bytes: int = 0
     """What the task ``copy`` copies."""
     expected: str = "works"
-    """Or the id of the defect in upstream_versions.yaml that ends it."""
+    """Or a name for what ends it: the id of a defect in upstream_versions.yaml, where it is one of those."""
 
     @property
     def id(self) -> str:
@@ -268,20 +268,43 @@ def nested_regions(plan: Plan) -> list[Case]:
     return [replace(case, grads=True, params=True, expected="nested-region-assert") for case in double_releases(plan)]
 
 
-def _with_user_buffers(plan: Plan) -> list[str]:
-    """Releases that can do without symmetric registration, which needs NVLink multicast."""
-    return [megatron for megatron in plan.megatrons if tuple(map(int, megatron.split(".")[:2])) >= (0, 14)]
+def _from(plan: Plan, *first: int) -> list[str]:
+    """The releases from one on."""
+    return [megatron for megatron in plan.megatrons if tuple(map(int, megatron.split(".")[:2])) >= first]
 
 
 def refusals(plan: Plan) -> list[Case]:
-    """The flags together with nccl_ub."""
-    return [Case(megatron=megatron, task="refuse") for megatron in _with_user_buffers(plan) if 1 in plan.ranks]
+    """The flags together with nccl_ub. Before 0.14 it cannot do without NVLink multicast."""
+    return [Case(megatron=megatron, task="refuse") for megatron in _from(plan, 0, 14) if 1 in plan.ranks]
 
 
 def user_buffers(plan: Plan) -> list[Case]:
-    """nccl_ub without the flags: trained on two ranks, patched, and with pauses."""
+    """nccl_ub without the flags: trained on two ranks, patched, and with pauses. 0.14 wants Apex for it."""
     found = []
-    for megatron in _with_user_buffers(plan) if 2 in plan.ranks else ():
+    for megatron in _from(plan, 0, 15) if 2 in plan.ranks else ():
         plain = Case(megatron=megatron, ranks=2, user_buffers=True)
-        found += [plain, *(replace(plain, saver=plan.saver, hook=hook, cycles=3) for hook in plan.hooks)]
+        hooks = [hook for hook in plan.hooks if hook != "torch" or megatron in _from(plan, 0, 18)]
+        found += [plain, *(replace(plain, saver=plan.saver, hook=hook, cycles=3) for hook in hooks)]
     return found
+
+
+def dropped_pools(plan: Plan) -> list[Case]:
+    """nccl_ub where DDP is made in a region of hook mode torch, of releases that drop NCCL's pool after its use.
+
+    torch 2.11 asserts that no pool goes away while another one is in use, with the series and without.
+    """
+    return [
+        Case(
+            megatron=megatron,
+            patched=patched,
+            saver=plan.saver,
+            hook="torch",
+            ranks=2,
+            user_buffers=True,
+            cycles=3,
+            expected="nccl-pool-dropped-in-region",
+        )
+        for megatron in _from(plan, 0, 15)
+        if megatron not in _from(plan, 0, 18) and 2 in plan.ranks and "torch" in plan.hooks
+        for patched in (False, True)
+    ]

@@ -21,7 +21,7 @@ from patchkit.tms.cycle.cases import Case
 from patchkit.tms.cycle.gpus import Machine
 from patchkit.tms.elf import read_library
 from patchkit.tms.environment import ALLOCATOR_VARIABLES, actor_environment
-from patchkit.tms.library import Cuda, fitting_library
+from patchkit.tms.library import Cuda, HookMode, fitting_library
 from patchkit.tms.package import Package, content_of
 
 LIMIT = 240
@@ -200,8 +200,8 @@ def environment(site: Site, case: Case) -> dict[str, str]:
     if case.saver is not None:
         paths.insert(0, str(site.savers[case.saver].root))
     before["PYTHONPATH"] = os.pathsep.join(paths)
-    library = preloaded_library(site, case)
-    if library is None:
+    library = given_library(site, case)
+    if library is None or case.hook != "preload":
         return before
     # The CUDA runtime of a torch from the package index is not where the loader looks.
     found = actor_environment(
@@ -213,11 +213,12 @@ def environment(site: Site, case: Case) -> dict[str, str]:
     return {**before, **found.variables, "TMS_INIT_CPU_BACKUP_BACKEND": case.backend}
 
 
-def preloaded_library(site: Site, case: Case) -> Path | None:
-    """Return the library that the processes of a case preload, if they do."""
-    if case.saver is None or case.hook != "preload":
+def given_library(site: Site, case: Case) -> Path | None:
+    """Return the library of torch_memory_saver that the processes of a case load, if they do."""
+    if case.saver is None:
         return None
-    return fitting_library(site.savers[case.saver], Cuda(site.machine.cuda), "preload")
+    mode: HookMode = "torch" if case.hook == "torch" else "preload"
+    return fitting_library(site.savers[case.saver], Cuda(site.machine.cuda), mode)
 
 
 def _compiler_paths(site: Site) -> dict[str, str]:

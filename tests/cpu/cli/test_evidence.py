@@ -41,7 +41,7 @@ LARGE = CaseReport(
     expected="works",
     rules=(Rule("three cycles change no bit", ok=True),),
     blobs={path: TARGET.chain(path)[-1] for path in TARGET.paths},
-    preloaded={},
+    given={},
     process=process("0.0.10"),
     figures={
         "pause seconds": 0.251,
@@ -60,7 +60,7 @@ DEFECT = msgspec.structs.replace(
     flags="off",
     expected="double-release",
     process=None,
-    preloaded=library("0.0.9.post1"),
+    given=library("0.0.9.post1"),
     figures={},
 )
 REPORT = EvidenceReport(

@@ -69,7 +69,7 @@ CASE = CaseReport(
     expected="works",
     rules=(Rule("three cycles change no bit", ok=True),),
     blobs={FILE: PATCHED, TRAINING: PATCHED},
-    preloaded={LIBRARY: NEW},
+    given={LIBRARY: NEW},
     process=process(**{LIBRARY: NEW}),
     figures={"pause seconds": 0.2},
 )
@@ -97,7 +97,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "as released": {"patched": False, "blobs": {FILE: RELEASED, TRAINING: RELEASED}},
     "a wheel without megatron.training": {"blobs": {FILE: PATCHED, TRAINING: None}},
     "a file that this release does not have": {"blobs": {FILE: PATCHED, TRAINING: PATCHED, "megatron/core/c.py": None}},
-    "without torch_memory_saver": {"saver": None, "hook": "none", "process": process(), "preloaded": {}},
+    "without torch_memory_saver": {"saver": None, "hook": "none", "process": process(), "given": {}},
     "a defect that the process outlived": {
         "saver": "0.0.9.post1",
         "expected": "nested-region-assert",
@@ -107,7 +107,7 @@ GOOD: dict[str, dict[str, Any]] = {
         "saver": "0.0.9.post1",
         "expected": "double-release",
         "process": None,
-        "preloaded": {LIBRARY: OLD},
+        "given": {LIBRARY: OLD},
     },
 }
 

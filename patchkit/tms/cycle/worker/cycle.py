@@ -55,7 +55,7 @@ class Cycle:
     ``device`` is where tensors lie: device.Simulated or gpu.Gpu. It has ``on_device()`` (a context for allocations that
     torch_memory_saver tracks), ``reading()`` (bytes used on the device and on the host), ``settle()`` (before a pause),
     ``wait()`` (until what was asked for is done), ``rounded()``, ``tracked()`` (bytes that a pause should free and
-    keep), ``placement()``, ``spare`` and ``misuses``.
+    keep), ``placement()``, ``spare``, ``own`` and ``misuses``.
     """
 
     def __init__(self, job: Job, device: Any) -> None:
@@ -163,7 +163,8 @@ class Cycle:
             self.control.pause()
         except Exception as error:  # what it raises is the answer
             self.refused = {"raised": type(error).__name__, "text": str(error)}
-        if self.refused is not None and self.device.reading()["device"] != before["device"]:
+        given_up = self.device.own and self.device.reading()["device"] != before["device"]
+        if self.refused is not None and given_up:
             self.refused["raised"] += ", after memory was given up"
 
     def _pause(self, ddp: Any, optimizer: Any) -> None:

@@ -105,6 +105,9 @@ class CachingAllocator:
 class Simulated:
     """Tensors in memory of the simulated device, and what its driver counts."""
 
+    own = True
+    """Whether readings of the device are of this process alone."""
+
     spare = 1000
     """Bytes of a tensor that is freed while everything is paused."""
 

@@ -23,12 +23,17 @@ from typing import Any
 CONTEXT = "megatron.core.inference.contexts.dynamic_context"
 """Where Megatron sets the hook mode; 0.12 and 0.13 have it elsewhere or not at all."""
 
+MULTICAST = "NCCL_NVLS_ENABLE"
+
 LARGE = 32 << 20
 """Bytes of a tensor that torch gives a segment of its own."""
 
 
 class Gpu:
     """The device of this process, and what the system counts."""
+
+    own = False
+    """Whether readings of the device are of this process alone."""
 
     spare = LARGE
     misuses = 0
@@ -132,6 +137,23 @@ def prepare(tree: Path) -> None:
         importlib.import_module(name)
     with contextlib.suppress(ModuleNotFoundError):
         importlib.import_module(CONTEXT)
+    with contextlib.suppress(ModuleNotFoundError):
+        leave_multicast_alone(importlib.import_module("megatron.core.nccl_allocator"))
+
+
+def leave_multicast_alone(allocator: Any) -> None:
+    """Megatron turns NVLink multicast on when it makes its NCCL pool, also on machines where it has been turned off."""
+    if not hasattr(allocator, "init"):
+        return
+    init = allocator.init
+
+    def init_as_started() -> None:
+        before = os.environ.get(MULTICAST)
+        init()
+        if before is not None:
+            os.environ[MULTICAST] = before
+
+    allocator.init = init_as_started
 
 
 def start_rank(job: Mapping[str, Any]) -> None:
