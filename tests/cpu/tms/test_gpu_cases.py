@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from importlib.resources import files
@@ -17,6 +18,8 @@ from patchkit.tms.cycle import cases as matrix
 from patchkit.tms.cycle.cases import Case, Plan
 from patchkit.tms.cycle.gpus import Machine
 from patchkit.tms.cycle.on_gpu import Answered, Replay, Site, Turns, environment
+from patchkit.tms.cycle.worker.gpu import leave_multicast_alone
+from patchkit.tms.cycle.worker.sampling import Sampler
 
 PLAN = Plan(megatrons=("0.12.0", "0.16.1", "0.19.2"), saver="0.0.10", hooks=("preload", "torch"), ranks=(1, 2))
 KINDS: dict[str, Callable[[Plan], list[Case]]] = {
@@ -220,3 +223,48 @@ def test_user_buffers_get_the_nccl_that_torch_has_loaded(monkeypatch: pytest.Mon
     assert found["CPATH"] == f"/site/nvidia/nccl/include{os.pathsep}before"
     assert (Path(found["LIBRARY_PATH"]) / "libnccl.so").readlink() == Path("/site/nvidia/nccl/lib/libnccl.so.2")
     assert "NCCL_CUMEM_ENABLE" not in found
+
+
+class Allocator:
+    """What Megatron's module of that name does to the environment."""
+
+    def init(self) -> None:
+        os.environ["NCCL_NVLS_ENABLE"] = "1"
+
+
+@pytest.mark.parametrize(("before", "after"), [("0", "0"), (None, "1")])
+def test_multicast_that_was_turned_off_stays_off(
+    monkeypatch: pytest.MonkeyPatch, before: str | None, after: str
+) -> None:
+    # Set first, so that it is put back whatever becomes of it.
+    monkeypatch.setenv("NCCL_NVLS_ENABLE", "before")
+    if before is None:
+        del os.environ["NCCL_NVLS_ENABLE"]
+    else:
+        os.environ["NCCL_NVLS_ENABLE"] = before
+    allocator = Allocator()
+    leave_multicast_alone(allocator)
+    allocator.init()
+
+    assert os.environ["NCCL_NVLS_ENABLE"] == after
+
+
+def test_a_release_without_such_an_allocator_is_left_alone() -> None:
+    allocator = object()
+    leave_multicast_alone(allocator)
+
+    assert not hasattr(allocator, "init")
+
+
+# --- memory over time
+
+
+def test_a_sampler_reads_from_its_start_to_its_end() -> None:
+    readings = iter(range(1, 1000))
+    sampler = Sampler(lambda: {"device": next(readings), "host": 7}, period=0.001)
+    time.sleep(0.02)
+    taken = sampler.stop()
+
+    assert len(taken) >= 2
+    assert [each[1:] for each in taken] == [[at, 7] for at in range(1, len(taken) + 1)]
+    assert [each[0] for each in taken] == sorted(each[0] for each in taken)
