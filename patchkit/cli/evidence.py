@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -59,7 +60,7 @@ def as_text(shown: Sequence[Shown]) -> Iterator[str]:
 def as_markdown(shown: Sequence[Shown]) -> Iterator[str]:
     """Yield the lines for a document."""
     for each in shown:
-        yield from ("", f"{_machine(each.report)}.", "")
+        yield from ("", f"## {Path(each.place).name}", "", f"{_machine(each.report)}.", "")
         yield from _piped(_matrix(each.cases))
         figures = list(_figures(each.cases))
         if len(figures) > 1:
