@@ -129,6 +129,7 @@ def prepare(tree: Path) -> None:
     child: Any = importlib.import_module("child")
     machine.put_packages(tree, stand_ins=False)
     torch: Any = importlib.import_module("torch")
+    machine.skip_compilation()
     # The same sums in the same order in every process, where that can be had. The public function would load the
     # compiler as well, which takes seconds.
     torch._C._set_deterministic_algorithms(True, warn_only=True)  # noqa: FBT003 - the signature of the function

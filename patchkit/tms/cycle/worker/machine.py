@@ -46,7 +46,7 @@ def pretend_cuda() -> None:
     """Replace what Megatron takes from torch on a machine with a GPU."""
     torch = importlib.import_module("torch")
     torch.set_num_threads(1)
-    _skip_compilation(torch)
+    skip_compilation()
     nothing: Callable[..., None] = lambda *_args, **_options: None  # noqa: E731
     stream = SimpleNamespace(wait_stream=nothing, wait_event=nothing, synchronize=nothing)
     torch.cuda.current_device = lambda: torch.device("cpu")
@@ -87,8 +87,9 @@ def cuda_means_cpu() -> Any:
     return type("CudaMeansCpu", (overrides.TorchFunctionMode,), {"__torch_function__": dispatch})()
 
 
-def _skip_compilation(torch: Any) -> None:
-    """Compiled and plain functions give the same types; loading the compiler takes seconds."""
+def skip_compilation() -> None:
+    """Leave functions as they are: compiled and plain ones give the same types, and the compiler takes seconds."""
+    torch: Any = importlib.import_module("torch")
 
     def unchanged(function: Any = None, *_args: Any, **_options: Any) -> Any:
         return function if function is not None else unchanged
