@@ -6,6 +6,7 @@ On a GPU, in a process that torch_memory_saver is preloaded into:
 
 Without one, and without torch, on the simulated driver (`--saver`: a wheel or a folder; default: what is installed):
 
+    pip download --no-deps torch_memory_saver==0.0.10
     python examples/rl_loop.py --simulate --saver torch_memory_saver-0.0.10-cp39-abi3-manylinux2014_x86_64.whl
 
 `--no-offload` is the same training without a pause; the weights that are printed at the end have to be the same.
@@ -92,9 +93,11 @@ class Gpu:
     """Tensors of torch."""
 
     def __init__(self) -> None:
-        import torch
+        from patchkit.tms import imports
 
-        self._torch = torch
+        self._torch = imports.torch()
+        if not self._torch.cuda.is_available():
+            sys.exit("there is no GPU here: --simulate does without")
 
     def zeros(self, size: int) -> Any:
         return self._torch.zeros(size, device="cuda")
@@ -205,11 +208,17 @@ def main() -> None:
         start_simulated(asked.saver)
     from patchkit.tms import OffloadGuard
 
-    run(Simulated() if asked.simulate else Gpu(), OffloadGuard(poison=asked.poison), offload=not asked.no_offload)
+    device = Simulated() if asked.simulate else Gpu()
+    run(device, OffloadGuard(poison=asked.poison), offload=not asked.no_offload)
     sys.stdout.flush()
     if asked.simulate:
         os._exit(0)  # What is left is reported as leaked, and nobody needs to know.
 
 
 if __name__ == "__main__":
-    main()
+    from patchkit.errors import PatchkitError
+
+    try:
+        main()
+    except PatchkitError as error:
+        sys.exit(f"{error}\n{error.hint or ''}".rstrip())

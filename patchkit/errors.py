@@ -6,6 +6,9 @@ files are malformed, a tree cannot be read). ``patchkit.cli.exit_codes`` maps ea
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 
 class PatchkitError(Exception):
     """Base of every error patchkit raises on purpose.
@@ -17,6 +20,17 @@ class PatchkitError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A worker's error is pickled for its driver; that of Exception would call constructors with a text alone."""
+        return _unpickled, (type(self), self.args, vars(self))
+
+
+def _unpickled(kind: type[PatchkitError], arguments: tuple[Any, ...], facts: Mapping[str, Any]) -> PatchkitError:
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments  # That of OSError leaves them out.
+    vars(error).update(facts)
+    return error
 
 
 class UsageError(PatchkitError):
@@ -145,8 +159,20 @@ class DirtyGradientsError(OrderError):
     """Gradients of an open step would be lost."""
 
 
+class ContentsError(OrderError):
+    """Memory holds something else than what is to be read, such as the weights of another model."""
+
+
+class HostMemoryError(OrderError):
+    """The host has no room for the copies that a pause makes."""
+
+
 class TrackedGrowthError(OrderError):
     """Memory was allocated under a tag while it was paused."""
+
+
+class DeviceMemoryError(OrderError):
+    """The device has no room for what a resume maps again."""
 
 
 class PlacementError(GuardError):
@@ -159,6 +185,18 @@ class PlacementError(GuardError):
 
 class CapabilityError(GuardError):
     """This build of torch_memory_saver cannot do what is asked of it."""
+
+
+class GuardUseError(GuardError):
+    """A guard is used where it knows nothing: beside another one, or in a process that was forked off."""
+
+
+class RanksDisagreeError(GuardError):
+    """Ranks that should be alike are not; ``values`` has what each of them said."""
+
+    def __init__(self, message: str, values: tuple[Any, ...], *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.values = values
 
 
 class ArgumentRuleError(UsageError):

@@ -22,4 +22,5 @@ $bin/ruff format --check .
 $bin/mypy
 $bin/patchkit lint
 $bin/patchkit regenerate --check
-$bin/python -m pytest
+# A file's tests stay in one process, so that what they prepare once (a wheel, a browser, trained models) is made once.
+$bin/python -m pytest -n auto --dist loadfile

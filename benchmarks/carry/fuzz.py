@@ -135,6 +135,18 @@ def _contradict(base: str, edits: Sequence[SmallEdit]) -> bool:
         and not any(edit.marked or _only_form(base, edit) for edit in edits)
         # An entry in front of one that goes is an entry all the same.
         and not any(change.text.endswith(", ") for edit in edits for change in edit.changes)
+        and not _is_keyword_in_a_block(base, edits)
+    )
+
+
+def _is_keyword_in_a_block(base: str, edits: Sequence[SmallEdit]) -> bool:
+    """Tell whether one edit takes a block out in which the other gives a call one more keyword: it is out."""
+    gone, other = sorted(edits, key=lambda edit: not edit.removes)
+    source = Source(base)
+    return "a keyword" in other.what and any(
+        source.whole(node) == (gone.begin, gone.end) and source.whole(body[0])[0] <= other.begin
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.stmt) and isinstance(body := getattr(node, "body", None), list)
     )
 
 

@@ -19,11 +19,13 @@ from patchkit.store.versions import load_versions
 
 def complete_target(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer every target that upstream_versions.yaml knows."""
-    try:
-        versions = load_versions(versions_file(context.params.get("patches") or edited_patches()))
-    except PatchkitError:
-        return []
-    return _beginning((target.title for target in targets(versions.megatron)), incomplete)
+    return _beginning(_titles(context), incomplete)
+
+
+def complete_range(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the targets at either end of a range ``A..B``."""
+    begin, dots, end = incomplete.rpartition("..")
+    return [CompletionItem(f"{begin}{dots}{title}") for title in _titles(context) if title.startswith(end)]
 
 
 def complete_patch(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -42,6 +44,14 @@ def complete_hunk(context: click.Context, _parameter: click.Parameter, incomplet
         return _beginning((patch.name for patch in series.patches), incomplete)
     hunks = [hunk.id for patch in series.patches if patch.name == patch_name for hunk in patch.document.hunks]
     return _beginning((f"{patch_name}/{hunk}" for hunk in hunks), incomplete)
+
+
+def _titles(context: click.Context) -> list[str]:
+    try:
+        versions = load_versions(versions_file(context.params.get("patches") or edited_patches()))
+    except PatchkitError:
+        return []
+    return [target.title for target in targets(versions.megatron)]
 
 
 def _series(context: click.Context) -> Series | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from patchkit.cli.rendering.printable import one_line
+from patchkit.cli.tms_reports import CycleReport, TableReport, row_report
 from patchkit.tms.cycle.rows import Row, Touched
 
 
@@ -71,9 +71,19 @@ def _named(row: Row) -> str:
     return f"flags {flags}, {optimizer}" + (f", {ranks} ranks" if row.way.ranks > 1 else "")
 
 
-def as_data(found: Sequence[Cycled]) -> dict[str, Any]:
+def cycle_report(found: Sequence[Cycled]) -> CycleReport:
     """Return what JSON has: the tables with a verdict on each row, each table and all."""
-    tables = [
-        {**asdict(item), "rows": [{**asdict(row), "ok": row.ok} for row in item.rows], "ok": item.ok} for item in found
-    ]
-    return {"ok": all(item.ok for item in found), "cycles": tables}
+    tables = tuple(
+        TableReport(
+            megatron=item.megatron,
+            state=item.state,
+            saver=item.saver,
+            cuda=item.cuda,
+            python=item.python,
+            torch=item.torch,
+            rows=tuple(map(row_report, item.rows)),
+            ok=item.ok,
+        )
+        for item in found
+    )
+    return CycleReport(ok=all(item.ok for item in found), cycles=tables)

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from packaging.version import InvalidVersion, Version
+
 from patchkit.errors import UsageError, WriteFailedError
-from patchkit.tms.chart import as_svg, colour, in_words
+from patchkit.tms.chart import as_png, as_svg, colour, in_words
 from patchkit.tms.estimate import Estimate
 
 _WIDTH = 48
@@ -48,10 +50,26 @@ def precision(arguments: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def write_picture(file: Path, estimate: Estimate) -> None:
-    """Write the bars as SVG. Raises WriteFailedError."""
+def keeps_backups(version: str) -> bool:
+    """Tell whether that release of torch_memory_saver keeps backups after a resume without being told to.
+
+    Raises UsageError for one that has no backups.
+    """
     try:
-        file.write_text(as_svg(estimate, "bytes of a rank by phase"), encoding="utf-8")
+        release = Version(version)
+    except InvalidVersion as error:
+        raise UsageError(f"--tms {version}: a release is expected, such as 0.0.10") from error
+    if release < Version("0.0.9"):
+        raise UsageError(f"--tms {version}: it has no backups, so that a pause loses everything")
+    return release < Version("0.0.10")
+
+
+def write_picture(file: Path, estimate: Estimate) -> None:
+    """Write the bars as PNG where the name ends so, else as SVG. Raises WriteFailedError, UsageError without Pillow."""
+    title = "bytes of a rank by phase"
+    text = as_png(estimate, title) if file.suffix == ".png" else as_svg(estimate, title).encode()
+    try:
+        file.write_bytes(text)
     except OSError as error:
         raise WriteFailedError(f"cannot write {file}: {error.strerror}") from error
 
@@ -80,3 +98,6 @@ def print_estimate(estimate: Estimate) -> None:
     console = Console(soft_wrap=True)
     console.print(f"a rank of pipeline stage {estimate.stage} has {estimate.parameters:,} parameters", highlight=False)
     console.print(table)
+    kept = sum(size for part, size in estimate.phases[0].host.items() if part.startswith("backup of "))
+    if kept:
+        console.print(f"kept backups take {in_words(kept)} of the host while it trains", highlight=False)

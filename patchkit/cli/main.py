@@ -39,6 +39,9 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """Why what stdout leads to takes no more."""
 
 
+_GROUPS = ("pins", "tms")
+
+
 class _LazyGroup(click.Group):
     """A group that imports a command's module when the command is asked for."""
 
@@ -70,7 +73,9 @@ def patchkit() -> None:
 
 def run(arguments: list[str]) -> int:  # noqa: PLR0911 - a table: one outcome, one code
     """Run a command line and return its exit code."""
-    command = next((argument for argument in arguments if not argument.startswith("-")), "")
+    words = [argument for argument in arguments if not argument.startswith("-")]
+    # Of a group, the command in it: `pins check`.
+    command = " ".join(words[: 2 if words and words[0] in _GROUPS else 1])
     as_json = _wants_json(arguments)
     try:
         result = patchkit.main(arguments, prog_name="patchkit", standalone_mode=False)

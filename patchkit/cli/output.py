@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import click
 import msgspec
@@ -58,26 +58,39 @@ def print_json_error(message: str, hint: str | None, command: str) -> None:
     )
 
 
+MOST: Final = 20
+"""Entries of one list that are printed."""
+
+
+def bounded(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the first lines of a list, and how many more there are."""
+    yield from lines[:MOST]
+    if len(lines) > MOST:
+        yield _rest(len(lines))
+
+
+def _rest(count: int) -> str:
+    return f"... and {count - MOST} more: --format json has all of them"
+
+
 class Answer(Protocol):
-    """What the commands answer that work on a series."""
+    """What a command answers."""
 
     @property
     def ok(self) -> bool:
         """Whether it was done, or so already."""
 
-    @property
-    def problems(self) -> Sequence[Problem]:
-        """Why it was not."""
 
-
-def print_answer(answer: Answer, lines: Iterator[str], style: str) -> int:
-    """Print an answer as JSON or as ``lines`` with its problems, and return the exit code."""
+def print_answer(answer: Answer, lines: Iterator[str], style: str, problems: Sequence[Problem] = ()) -> int:
+    """Print an answer as JSON or as ``lines`` with ``problems`` (why it was not done), and return the exit code."""
     if style == "json":
         print_json(answer)
     else:
         click.echo("\n".join(lines))
-        for problem in answer.problems:
+        for problem in problems[:MOST]:
             print_problem(problem)
+        if len(problems) > MOST:
+            click.echo(_rest(len(problems)), err=True)
     return int(ExitCode.DONE if answer.ok else ExitCode.NO)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ import click
 from patchkit.cli.output import StderrReporter
 from patchkit.cli.rendering.printable import one_line
 from patchkit.core.upstream import MemorySaver
-from patchkit.errors import UsageError
+from patchkit.errors import TmsNotFoundError, UsageError
 from patchkit.store.cache import default_cache
 from patchkit.store.location import default_patches, versions_file
 from patchkit.store.versions import load_versions
@@ -27,6 +28,9 @@ from patchkit.tms.start import start_environment
 from patchkit.tms.triage import Triage, short
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_VERSION = re.compile(r"v?\d+(\.\w+)+")
+"""What can only be meant as a release, when there is no file of that name."""
 
 
 def runtime_options(function: F) -> F:
@@ -62,7 +66,11 @@ def asked_package(place: str | None, *, verbose: bool) -> Package:
     """Return the one at a path, of a version on the index, or of this Python. Raises TmsNotFoundError, TreeError."""
     if place is None:
         return installed_package()
-    release = next((item for item in records().releases if item.version == place.removeprefix("v")), None)
+    releases = records().releases
+    release = next((item for item in releases if item.version == place.removeprefix("v")), None)
+    if release is None and not Path(place).exists() and _VERSION.fullmatch(place):
+        known = ", ".join(item.version for item in releases)
+        raise TmsNotFoundError(f"{place} is no recorded release of torch_memory_saver", hint=f"recorded: {known}")
     if release is None or Path(place).exists():
         return package_at(Path(place), cache=default_cache())
     from patchkit.trees.index import fetch_wheel  # noqa: PLC0415 - only where the index is asked
@@ -101,7 +109,8 @@ def identity_lines(identity: Identity) -> Iterator[str]:
     yield f"it can be: {candidates}"
     for reason in (*identity.verdict.reasons, *identity.notes):
         yield f"  {reason}"
-    for standing in ("present", "possible"):
+    # Without a library there is nothing that could have them.
+    for standing in ("present", "possible") if identity.libraries else ():
         found = [item for item in identity.defects if item.standing.value == standing]
         if found:
             yield f"defects, {standing}:"

@@ -14,6 +14,7 @@ from patchkit.core.carried import CarriedHunk, CarryResult, Conflict, Place, Sta
 from patchkit.core.carrying import Carrying
 from patchkit.core.context_only import carry_patch
 from patchkit.core.lines import split_lines
+from patchkit.core.renamed import renamed
 from patchkit.core.scopes import MODULE
 
 __all__ = ["CarriedHunk", "CarryResult", "Conflict", "Place", "Status", "Verdict", "carry_file", "carry_patch"]
@@ -34,7 +35,8 @@ def carry_file(
     if refused is not None:
         return CarryResult(path, Status.CONFLICT, None, (_whole(base, changed, target, refused),))
     try:
-        return Carrying(base, changed, target, path, python=python).result()
+        result = Carrying(base, changed, target, path, python=python).result()
+        return renamed(base, changed, target, result, python=python) or result
     except RecursionError:
         reason = "the brackets nest too deep"
         return CarryResult(path, Status.CONFLICT, None, (_whole(base, changed, target, reason),))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -10,7 +11,9 @@ from patchkit.core.carried import CarryResult, Conflict, Status, Verdict
 from patchkit.core.comparison import Comparison
 from patchkit.core.gating import gates
 from patchkit.core.gating.alarm import Alarm, Rule
+from patchkit.core.gating.kinship import strangers
 from patchkit.core.hunk_reports import CONTEXT, HunkReports
+from patchkit.core.lines import split_lines
 from patchkit.core.merging.merge import Kind, Region
 from patchkit.core.merging.pieces import Piece, Range, Spans, conflicts, content, joined, put_together
 from patchkit.core.merging.repeated import stands_twice
@@ -78,9 +81,13 @@ class Carrying:
         return Piece(*places, [Conflict(*self._texts)], [span])
 
     def _alarms(self, merged: bytes | None) -> tuple[Alarm, ...]:
-        if merged is None or not self._compared.is_python:
+        if merged is None:
             return ()
-        return gates.alarms(*self._texts, merged, python=self._python)
+        base, changed, target = self._texts
+        if not self._compared.is_python:
+            stranger = strangers(base, target, merged) if target not in (base, merged) and changed != base else None
+            return (stranger,) if stranger is not None else ()
+        return gates.alarms(base, changed, target, merged, python=self._python)
 
     def _by_lines(self) -> list[Piece]:
         """Return the target in pieces: what stays as it is, and what became of each region."""
@@ -167,18 +174,39 @@ class Carrying:
     def _accounted(self, piece: Piece) -> Piece:
         """Return a piece with a span for the regions of which it says nothing although it is not the target's."""
         known = Spans(piece.spans)
-        told = {region: known.worst(region) for region in self._compared.regions_within(*piece.base)}
+        # What the patch inserts at an edge lies in one of the two pieces that meet there.
+        near = self._compared.regions_within(*piece.base)
+        mine = [
+            region for region in near if piece.changed[0] <= region.changed and region.changed_end <= piece.changed[1]
+        ]
+        told = {region: known.worst(region) for region in mine or near}
         if piece.conflicts:
             is_told = any(span is not None and span.verdict == Verdict.CONFLICT.value for span in told.values())
         else:
             is_told = content([piece]) == b"".join(self._sides.target[slice(*piece.target)])
         if is_told:
             return piece
-        rows = sum(part.count(b"\n") for part in piece.parts if isinstance(part, bytes))
         spans = list(piece.spans)
-        for region in (region for region, span in told.items() if span is None):
-            place, verdict, reason = (0, rows), Verdict.RESTRUCTURED, "both sides changed these lines"
+        # A conflict that lies beside all regions, in what the target put in, is the conflict of those in its piece.
+        for region in (region for region, span in told.items() if span is None or piece.conflicts):
+            verdict, reason = Verdict.RESTRUCTURED, "both sides changed these lines"
             if piece.conflicts:
                 place, verdict = (region.target, region.target_end), Verdict.CONFLICT
+            else:
+                place = self._standing(region, piece)
             spans.append(Span(region.base, region.base_end, *place, verdict.value, reason))
         return piece._replace(spans=spans)
+
+    def _standing(self, region: Region, piece: Piece) -> Range:
+        """Return where a piece without conflicts has what the patch adds in a region; all of it where that is unknown.
+
+        Lines count from the piece's beginning.
+        """
+        base, changed, target = self._sides
+        lines = split_lines(content([piece]) or b"")
+        known = Counter(line.strip() for line in base[slice(*piece.base)])
+        known |= Counter(line.strip() for line in target[slice(*piece.target)])
+        added = {line.strip() for line in changed[region.changed : region.changed_end]}
+        added.difference_update(line.strip() for line in base[region.base : region.base_end])
+        rows = [row for row, line in enumerate(lines) if line.strip() in added and not known[line.strip()]]
+        return (rows[0], rows[-1] + 1) if rows else (0, len(lines))

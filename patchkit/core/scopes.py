@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from patchkit.core.remembered import remembered
+
 if TYPE_CHECKING:
     from ast_grep_py import Config
 
@@ -38,6 +40,8 @@ class Scope(msgspec.Struct, frozen=True):
         return self.first <= start and end - 1 <= self.last
 
 
+# Releases share texts, and each patch on a file asks for the scopes of what the one before it left.
+@remembered(most=4_000_000)
 def scopes(content: bytes) -> tuple[Scope, ...]:
     """Return every scope of a Python source, the module first, in order of their first line."""
     from ast_grep_py import SgRoot  # noqa: PLC0415 - 25 ms that who asks for no scope does without

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -88,9 +89,12 @@ def capture(
     order = [one.name for one in series.patches] + ([new] if new else [])
     edits = collect(takeable.files, found, order, home)
     edits.problems[:0] = takeable.problems
-    command = f"patchkit capture --from {place or tree.label} --megatron {target.title} --patches {folder}"
-    command += f" --git {repository}" if repository else ""
-    command += "".join(f" --include '{glob}'" for glob in include) + "".join(f" --exclude '{glob}'" for glob in exclude)
+    command = f"patchkit capture --from {shlex.quote(str(place or tree.label))} --megatron {shlex.quote(target.title)}"
+    command += f" --patches {shlex.quote(str(folder))}"
+    command += f" --git {shlex.quote(str(repository))}" if repository else ""
+    command += "".join(f" --include {shlex.quote(glob)}" for glob in include) + "".join(
+        f" --exclude {shlex.quote(glob)}" for glob in exclude
+    )
     problems = _refusals(edits, found, command, drop_hunks=drop_hunks)
     if problems:
         return msgspec.structs.replace(about, ok=False, verdict="refused", problems=problems)
@@ -136,7 +140,7 @@ def _ignored(tree: SourceTree, repository: Path | None, place: Path | None) -> f
     """Return the files that git ignores in a checkout, or in a folder that was made of one."""
     if repository is None or place is None or has_record_of_wheel(tree):
         return frozenset()
-    from patchkit.trees.git import ignored_files  # noqa: PLC0415 - git only where it is asked for
+    from patchkit.trees.git_program import ignored_files  # noqa: PLC0415 - git only where it is asked for
 
     return ignored_files(repository, place)
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from patchkit.core.endings import new_ending
 from patchkit.core.gating.parsing import Version, parse, parses, syntax_error
 from patchkit.core.report import Problem
 from patchkit.core.upstream import Target
@@ -45,6 +46,10 @@ def _unsayable(file: Changed) -> Problem | None:
             continue
         why = "holds NUL bytes" if b"\0" in content else "is not UTF-8"
         return _problem(file, f"the file {_what(file)}, and binary, which the series cannot carry: {side} {why}")
+    ending = new_ending(file.expected or b"", file.found or b"")
+    if ending:
+        how = "save it with the line endings that it had"
+        return _problem(file, f"the file is edited, and lines end with {ending}, which none did before", how)
     return None
 
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from importlib.util import find_spec
-from pathlib import Path
 
 from patchkit.core.invariants import CheckResult, PythonText, matching_lines, run_check
 from patchkit.core.paths import glob_root, is_glob, matches
@@ -15,6 +11,7 @@ from patchkit.core.series import CheckSpec
 from patchkit.core.upstream import Target
 from patchkit.errors import StoreError
 from patchkit.operations.coverage import applies
+from patchkit.operations.engine import library_digest
 from patchkit.store.cache import ContentCache, default_cache
 from patchkit.store.series import SeriesPatch
 from patchkit.trees.interface import Edits, SourceTree
@@ -79,9 +76,8 @@ class _KnownLines:
 
     def __init__(self, patch: SeriesPatch) -> None:
         self._cache = ContentCache(default_cache())
-        self._key = f"1-{patch.digest.removeprefix('sha256:')}-{_engine()}"
-        kept = self._cache.get("checks", self._key)
-        self._lines: dict[str, list[int]] = kept if isinstance(kept, dict) else {}
+        self._key = f"1-{patch.digest.removeprefix('sha256:')}-{library_digest('ast_grep_py')}"
+        self._lines = self._kept()
         self._changed = False
 
     def find(self, check: CheckSpec, text: PythonText) -> list[int]:
@@ -91,18 +87,13 @@ class _KnownLines:
             self._changed = True
         return self._lines[key]
 
+    def _kept(self) -> dict[str, list[int]]:
+        return self._cache.get_as("checks", self._key, dict[str, list[int]]) or {}
+
     def save(self) -> None:
         if self._changed:
-            self._cache.put("checks", self._key, self._lines)
-
-
-@lru_cache(maxsize=1)
-def _engine() -> str:
-    spec = find_spec("ast_grep_py")
-    origin = Path(spec.origin) if spec and spec.origin else Path()
-    files = sorted(entry for entry in origin.parent.iterdir() if entry.is_file())
-    marks = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files]
-    return hashlib.sha256(repr(marks).encode()).hexdigest()[:16]
+            # Another process may have found other lines meanwhile.
+            self._cache.put("checks", self._key, {**self._kept(), **self._lines})
 
 
 def _report(result: CheckResult) -> CheckReport:

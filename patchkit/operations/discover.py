@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from patchkit.trees.index_listing import ListedRelease, Listing
     from patchkit.trees.release_tags import ReleaseTag
 
+_WHICH = "one of the two is not what was released: find out which, and take that index out of pip's settings"
 _TRUST = "do not use it before you know who changed it, {who} or upstream"
 
 
@@ -61,6 +62,7 @@ def discover(
         reporter.step(f"looking for tags in {repository}")
         tags = _tags(repository, notes)
     if listing is not None:
+        problems += (Problem(message, hint=_WHICH) for message in listing.contradictions)
         problems += _against_index(megatron, listing, notes)
     if repository is not None and tags is not None:
         problems += _against_tags(megatron, repository, tags, notes)
@@ -88,7 +90,7 @@ def _listing(distribution: str, notes: list[str], reporter: Reporter) -> Listing
 
 
 def _tags(repository: Path, notes: list[str]) -> tuple[ReleaseTag, ...] | None:
-    from patchkit.trees.git import ask_repository  # noqa: PLC0415 - git only where it is asked for
+    from patchkit.trees.git_program import ask_repository  # noqa: PLC0415 - git only where it is asked for
     from patchkit.trees.release_tags import release_tags  # noqa: PLC0415 - as above
 
     # A place that is no repository is a mistake of whoever named it; a repository that lacks objects is not.

@@ -26,14 +26,15 @@ _UNLIMITED = 1 << 60
 """Version 1 of cgroups says no limit with the largest multiple of a page."""
 
 
-def examine_megatron(workspace: Workspace, find: Callable[[], SourceTree]) -> Examined:
-    """Say which Megatron-LM ``find`` finds, and what of the series is in it."""
+def examine_megatron(workspace: Workspace, find: Callable[[], SourceTree], *, named: bool = False) -> Examined:
+    """Say which Megatron-LM ``find`` finds, and what of the series is in it; one that is ``named`` has to be there."""
     try:
         tree = find()
         found = status(workspace, tree)
         record = read_manifest(tree)
     except NotATreeError as error:
-        return Examined(subject="Megatron-LM", verdict="absent", text=error.message, facts={"megatron": "absent"})
+        verdict: Verdict = "bad" if named else "absent"
+        return Examined(subject="Megatron-LM", verdict=verdict, text=error.message, facts={"megatron": "absent"})
     except TreeError as error:
         return Examined(subject="Megatron-LM", verdict="bad", text=error.message, facts={"megatron": "unreadable"})
     verdict, meaning = _STATES.get(found.verdict, ("look", found.verdict))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,8 +26,7 @@ def engine_digest() -> str:
     the content has to be read again.
     """
     files = _files()
-    marks = [(str(file), (stat := file.stat()).st_mtime_ns, stat.st_size) for file in files]
-    key = hashlib.sha256(repr((sys.version, marks)).encode()).hexdigest()
+    key = hashlib.sha256(repr((sys.version, _marks(files))).encode()).hexdigest()
     cache = ContentCache(default_cache())
     kept = cache.get("engine", key)
     if isinstance(kept, str):
@@ -35,6 +34,22 @@ def engine_digest() -> str:
     digest = _read(files)
     cache.put("engine", key, digest)
     return digest
+
+
+@lru_cache(maxsize=8)
+def library_digest(name: str) -> str:
+    """Return 16 hexadecimal digits that change when another build of the package ``name`` is installed.
+
+    Told by the names, times and sizes of its files, which takes a fraction of what asking for its version takes.
+    """
+    spec = find_spec(name)
+    origin = Path(spec.origin) if spec is not None and spec.origin is not None else Path()
+    files = sorted(entry for entry in origin.parent.iterdir() if entry.is_file())
+    return hashlib.sha256(repr(_marks(files)).encode()).hexdigest()[:16]
+
+
+def _marks(files: Iterable[Path]) -> list[tuple[str, int, int]]:
+    return [(str(file), (stat := file.stat()).st_mtime_ns, stat.st_size) for file in files]
 
 
 def _files() -> Sequence[Path]:

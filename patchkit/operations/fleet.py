@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 import msgspec
@@ -19,13 +20,19 @@ def this_rank() -> int:
             f"--fleet compares the ranks of a job, and {', '.join(missing)} is not set",
             hint="start it with torchrun: torchrun --nproc-per-node 8 -m patchkit doctor --fleet",
         )
+    wrong = [name for name in ("RANK", "WORLD_SIZE", "MASTER_PORT") if not os.environ[name].isdecimal()]
+    if wrong:
+        raise UsageError(f"{wrong[0]} is {os.environ[wrong[0]]!r}, and has to be a number")
     return int(os.environ["RANK"])
 
 
-def gather(own: RankFacts, *, seconds: float = 120) -> list[RankFacts]:
+def gather(
+    own: RankFacts, tell: Callable[[Sequence[RankFacts]], None] | None = None, *, seconds: float = 120
+) -> list[RankFacts]:
     """Return what every rank has, in the order of ranks; each rank gets all of it.
 
-    Over gloo, so that no GPU is needed and none is touched. Raises UsageError without torch, and when a rank does not
+    Over gloo, so that no GPU is needed and none is touched. Rank 0 calls ``tell`` with it, and the others wait:
+    torchrun ends all ranks when the first one exits with 1. Raises UsageError without torch, and when a rank does not
     come within ``seconds``.
     """
     try:
@@ -37,8 +44,12 @@ def gather(own: RankFacts, *, seconds: float = 120) -> list[RankFacts]:
         dist.init_process_group("gloo", timeout=timedelta(seconds=seconds))
         try:
             dist.all_gather_object(texts, msgspec.json.encode(own).decode())
+            found = [msgspec.json.decode(text, type=RankFacts) for text in texts]
+            if own.rank == 0 and tell is not None:
+                tell(found)
+            dist.barrier()
         finally:
             dist.destroy_process_group()
     except RuntimeError as error:
         raise UsageError(f"the ranks did not meet: {str(error).splitlines()[0]}") from error
-    return [msgspec.json.decode(text, type=RankFacts) for text in texts]
+    return found

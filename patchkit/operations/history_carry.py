@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from multiprocessing.connection import Connection, wait
 
 from msgspec.structs import replace
 
@@ -17,6 +12,7 @@ from patchkit.core.rebasing.rebased import HunkRebase
 from patchkit.core.upstream import Target
 from patchkit.operations.history_states import OUTSIDE, States
 from patchkit.operations.layers import Layer
+from patchkit.operations.processes import dealt_out
 from patchkit.operations.rebase_carried import CarriedFile
 from patchkit.operations.rebase_carry import carry_layer
 
@@ -27,8 +23,6 @@ _WHOLE = "<whole file>"
 """Id of the hunk of a file that one side makes or removes, when the patch names none; as ``carry_layer`` has it."""
 _FEW = 6
 """Texts that are carried faster than other processes begin."""
-_MOST = 6
-"""Processes at most; each holds some thirty megabytes of its own."""
 
 
 class Carrier:
@@ -49,58 +43,10 @@ class Carrier:
 
     def states(self, jobs: Sequence[Job]) -> Iterator[tuple[str, str | None, States]]:
         """Yield path, blob id and the states of the path's hunks for each job, in any order."""
-        # Dealt out the longest first, so that every process gets about as much.
-        left = {(path, blob): content for path, blob, content in sorted(jobs, key=lambda job: -len(job[2] or b""))}
-        workers = min(_MOST, _processors(), len(left))
-        if workers > 1 and len(left) >= _FEW and "fork" in multiprocessing.get_all_start_methods():
-            # Without memory for another process, or when one is killed, the rest is carried here.
-            with suppress(OSError):
-                for (path, blob), states in self._forked(dict(left), workers):
-                    del left[path, blob]
-                    yield path, blob, states
-        for (path, blob), content in left.items():
-            yield path, blob, self.on(path, content)
-
-    def _forked(
-        self, jobs: Mapping[tuple[str, str | None], bytes | None], workers: int
-    ) -> Iterator[tuple[tuple[str, str | None], States]]:
-        """Yield what forked processes come to; they have the engine and the series in memory already.
-
-        Pipes and no pool: nothing is locked when the user interrupts, and a process that dies just ends its pipe.
-        """
-        context = multiprocessing.get_context("fork")
-        readers: list[Connection] = []
-        processes = []
-        try:
-            for number in range(workers):
-                reader, writer = context.Pipe(duplex=False)
-                share = list(jobs.items())[number::workers]
-                process = context.Process(target=self._work, args=(share, reader, writer), daemon=True)
-                process.start()
-                writer.close()
-                processes.append(process)
-                readers.append(reader)
-            while readers:
-                for ready in wait(readers):
-                    assert isinstance(ready, Connection)  # noqa: S101 - nothing else is waited for
-                    try:
-                        yield ready.recv()
-                    except EOFError:
-                        readers.remove(ready)
-        finally:
-            for process in processes:
-                process.terminate()
-                process.join()
-
-    def _work(
-        self, share: Sequence[tuple[tuple[str, str | None], bytes | None]], reader: Connection, writer: Connection
-    ) -> None:
-        # A user's interruption is for the process that waits for this one.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        reader.close()
-        with suppress(BrokenPipeError):
-            for (path, blob), content in share:
-                writer.send(((path, blob), self.on(path, content)))
+        longest_first = sorted(jobs, key=lambda job: -len(job[2] or b""))
+        for at, states in dealt_out(longest_first, lambda job: self.on(job[0], job[2]), few=_FEW):
+            path, blob, _content = longest_first[at]
+            yield path, blob, states
 
     def on(self, path: str, content: bytes | None) -> States:
         """Return the states of the hunks of ``path`` on one text, each patch on what those before it leave."""
@@ -114,12 +60,6 @@ class Carrier:
 
 _ANY = Target("", "0", None, None, {}, None)
 """Any commit: none of them promises to run on some Python."""
-
-
-def _processors() -> int:
-    # Which ones this process may use is known on Linux alone.
-    allowed = getattr(os, "sched_getaffinity", None)
-    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def _names(layers: Iterable[Layer]) -> Iterator[tuple[str, str]]:

@@ -97,6 +97,7 @@ class StateTable:
         self._reporter = reporter
         self._chains = {chain.path: chain for chain in chains}
         self._known = {path: self._remembered(chain) for path, chain in self._chains.items()}
+        self._places = self._placed()
         self.carried = 0
         """Texts that the series was carried to by this object; the others were known."""
 
@@ -135,6 +136,7 @@ class StateTable:
         self._reporter.step(f"carrying the series to {count} texts")
         for path, hunks in carrier.hunks.items():
             self._known[path].hunks = tuple((patch, name, self._group(patch, name)) for patch, name in hunks)
+        self._places = self._placed()
         try:
             for path, blob, states in carrier.states(jobs):
                 self._known[path].blobs[blob or ""] = states
@@ -146,20 +148,20 @@ class StateTable:
 
     def of(self, row: Row, blob: str | None) -> HunkState:
         """Return the state of a hunk on a blob of its file that was learnt."""
-        known = self._known[row.path]
-        at = next(number for number, hunk in enumerate(known.hunks) if hunk[:2] == (row.patch, row.id))
-        return known.blobs[blob or ""][at]
+        return self._known[row.path].blobs[blob or ""][self._places[row.path, row.patch, row.id]]
+
+    def _placed(self) -> Mapping[tuple[str, str, str], int]:
+        """Return where the state of a hunk stands among those of its file, by path, patch and id."""
+        return {
+            (path, *hunk[:2]): number for path, known in self._known.items() for number, hunk in enumerate(known.hunks)
+        }
 
     def _group(self, patch: str, hunk: str) -> str:
         told = self._series.patch(patch).document.hunks
         return next((spec.group for spec in told if spec.id == hunk), "")
 
     def _remembered(self, chain: Chain) -> _Known:
-        kept = self._cache.get(KIND, chain.key)
-        try:
-            return _Known() if kept is None else msgspec.convert(kept, _Known)
-        except msgspec.ValidationError:
-            return _Known()
+        return self._cache.get_as(KIND, chain.key, _Known) or _Known()
 
     def _keep(self, path: str) -> None:
         # Another process may have learnt other blobs meanwhile.
@@ -167,4 +169,4 @@ class StateTable:
         other = self._remembered(chain)
         known = self._known[path]
         known.blobs = {**other.blobs, **known.blobs}
-        self._cache.put(KIND, chain.key, msgspec.to_builtins(known))
+        self._cache.put(KIND, chain.key, known)

@@ -203,7 +203,7 @@ def _misfits(fitted: Misfits, base: Base) -> tuple[Problem, ...]:
     if base.of and base.matching < base.of:
         hint = (
             f"{base.matching} of {base.of} index lines name the text of {base.target.title}: it is made for another "
-            "base; leave --megatron out and give --git REPO to find it"
+            "base; leave --megatron and --base out, and give --git REPO to find it"
         )
     return tuple(
         Problem(unfit.message, unfit.path, None if unfit.hunk is None else str(unfit.hunk), unfit.line, hint=hint)

@@ -52,7 +52,8 @@ def apply_export(
     dry_run: bool = False,
 ) -> Report:
     """Write a git revision into the new folder ``destination``, patched."""
-    from patchkit.trees.git import GitTree, export  # noqa: PLC0415 - git only where it is asked for
+    from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
+    from patchkit.trees.git_write import export  # noqa: PLC0415 - as above
 
     tree = GitTree(repository, revision)
     report = _make_folder(
@@ -103,7 +104,8 @@ def apply_branch(
     dry_run: bool = False,
 ) -> Report:
     """Make ``branch`` at ``revision`` with one commit per patch; nothing is checked out."""
-    from patchkit.trees.git import CommitSpec, GitTree, commit_series  # noqa: PLC0415 - git only where it is asked for
+    from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
+    from patchkit.trees.git_write import CommitSpec, commit_series  # noqa: PLC0415 - as above
 
     tree = GitTree(repository, revision)
     ready = prepare(workspace, tree, asked=asked, patches=patches)

@@ -9,13 +9,13 @@ from patchkit import __version__
 from patchkit.core.paths import is_glob
 from patchkit.core.pins.bump import Bump, asked_fixes, edited, plan_bumps
 from patchkit.core.pins.check import judge, pins_of
-from patchkit.core.pins.documents import Scalar
 from patchkit.core.pins.findings import BumpsReport, PinsReport
 from patchkit.core.pins.judging import Knowledge
 from patchkit.core.pins.patching import places
-from patchkit.core.pins.reading import Kind, Reading, kind_of, read, unreadable
+from patchkit.core.pins.reading import Kind, Reading
 from patchkit.core.upstream import VersionsDocument, targets
-from patchkit.errors import RevisionNotFoundError, StoreError, TreeError, UsageError
+from patchkit.errors import RevisionNotFoundError, TreeError
+from patchkit.operations.pin_files import contexts, read_install_file, read_with_includes
 from patchkit.store.files import write_files
 from patchkit.trees.git import GitTree
 
@@ -69,13 +69,14 @@ def check_pins(
 
     Raises TreeError for a file that cannot be read, UsageError for one of which it is not known what it is.
     """
-    readings = [read_install_file(path, kind) for path in files]
+    read_files = read_with_includes(files, kind, context)
+    readings = [reading for _, reading in read_files]
     known = Knowledge(
         saver=versions.torch_memory_saver,
         targets=targets(versions.megatron),
         minimum=minimum,
         history=Clones(clones),
-        patches={reading.path: _patches(path, reading, context) for path, reading in zip(files, readings, strict=True)},
+        patches={reading.path: _patches(path, reading, context) for path, reading in read_files},
     )
     findings = judge(readings, known)
     return PinsReport(
@@ -125,53 +126,18 @@ def _written(path: Path, reading: Reading, bumps: Sequence[Bump]) -> tuple[str, 
     return (str(path),)
 
 
-def read_install_file(path: Path, kind: Kind | None = None) -> Reading:
-    """Read one file. Raises TreeError when it cannot be read, UsageError when it is not known what it is."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise TreeError(f"cannot read {path}: {error.strerror or error}") from error
-    try:
-        text = content.decode()
-    except UnicodeDecodeError as error:
-        raise TreeError(f"cannot read {path}: it is no UTF-8 text (byte {error.start})") from error
-    found = kind or kind_of(str(path), text)
-    if found is None:
-        names = ", ".join(each.value for each in Kind)
-        raise UsageError(f"what {path} is its name does not say", hint=f"say it with --as: {names}")
-    scalars: Sequence[Scalar] = ()
-    if found is Kind.CONDA:
-        from patchkit.store.yaml_text import scalars as scalars_in  # noqa: PLC0415 - 30 ms that other files do without
-
-        try:
-            scalars = scalars_in(text, str(path))
-        except StoreError as error:
-            problem = f"this is no YAML: {error.message.removeprefix(f'{path}: ')}"
-            return unreadable(str(path), found, text, 0, problem)
-    return read(str(path), found, text, scalars)
-
-
 def _patches(path: Path, reading: Reading, context: Path | None) -> Mapping[str, bytes]:
     """Return the patch files that a file names, by what it calls them, from the folder where the build runs."""
-    folders = [context] if context is not None else _contexts(path)
+    folders = [context] if context is not None else contexts(path)
     found: dict[str, bytes] = {}
     for applied in reading.applied:
         for file in applied.files:
-            for place in places(applied, file, reading.script):
+            for place in places(applied.command, file.text, reading.script):
                 content = None if place.startswith("/") else _read_below(folders, place)
                 if content is not None:
                     found[place] = content
                     break
     return found
-
-
-def _contexts(path: Path) -> list[Path]:
-    """Return the folders that a build is likely run from: the file's own, and those above up to the repository's."""
-    own = path.resolve().parent
-    folders = [own]
-    while not (folders[-1] / ".git").exists() and folders[-1].parent != folders[-1] and len(folders) < 6:
-        folders.append(folders[-1].parent)
-    return folders if (folders[-1] / ".git").exists() else folders[:2]
 
 
 def _read_below(folders: Sequence[Path], place: str) -> bytes | None:

@@ -29,6 +29,7 @@ from patchkit.core.state import (
 from patchkit.errors import StoreError, TreeBusyError
 from patchkit.operations.explain import modified_hunks, neighbour, patch_problems, stacked, variant_of
 from patchkit.operations.locked import Sources
+from patchkit.store.location import series_option
 from patchkit.store.lock import LOCK
 from patchkit.store.series import SeriesPatch
 from patchkit.trees.interface import SourceTree
@@ -292,7 +293,12 @@ def _refuse_incomplete(sources: Sources, target: str, locked: TargetLock) -> Non
         if variant is not None and {file.path for file in variant.files} != set(lock.files):
             where = str(sources.series.folder / LOCK)
             key = f"targets.{target}.patches.{name}.files"
-            raise StoreError(where, key, f"are not those of {lock.variant}", hint="run `patchkit regenerate`")
+            raise StoreError(
+                where,
+                key,
+                f"are not those of {lock.variant}",
+                hint=f"run `patchkit regenerate{series_option(sources.series.folder)}`",
+            )
 
 
 def _assess_patch(sources: Sources, found: Survey, target: str, patch: SeriesPatch) -> PatchReport:

@@ -33,22 +33,22 @@ class Touched(msgspec.Struct, frozen=True):
 
 def brought_by(
     base: GitTree, target: GitTree, touched: Touched, *, seconds: float = SECONDS
-) -> tuple[tuple[CommitReport, ...], bool]:
+) -> tuple[tuple[CommitReport, ...], str]:
     """Return the commits between ``base`` and ``target`` that made the lines what they are, the newest first.
 
     Lines of the target are blamed, into both parents of merges; lines that are gone are looked for in the changes of
-    the file. Also returns whether the answer is whole: it is not when the time was up.
+    the file. Also returns why the answer is not whole; empty when it is.
     """
     span = f"{base.commit}..{target.commit}"
     try:
         found = _blamed(target, span, touched, seconds / 2) if touched.target_lines else []
         found = found or _removed(target, span, touched, seconds / 2)
+        return tuple(_reports(target, found[:MOST], seconds / 2)), ""
     except TimeoutError:
-        return (), False
+        return (), f"git took longer than {seconds:g} seconds"
     except TreeError:
         # A clone without the base's history gives no answer, and none is needed to go on.
-        return (), True
-    return tuple(_reports(target, found[:MOST], seconds / 2)), True
+        return (), ""
 
 
 def _blamed(tree: GitTree, span: str, touched: Touched, seconds: float) -> list[str]:

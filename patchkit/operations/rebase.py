@@ -6,6 +6,7 @@ stops at the first patch that a person has to decide, with an edit directory to 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 from patchkit import __version__
 from patchkit.core.rebasing.rebased import Rebased
 from patchkit.errors import PatchkitError, StoreError, UsageError
-from patchkit.operations.coverage import refuse_bad_ranges
+from patchkit.operations.coverage import refuse_bad_ranges, variants_for, why_not_needed
 from patchkit.operations.known import Known, load_known
 from patchkit.operations.rebase_run import Run, Surroundings
 from patchkit.operations.rebase_session import Request, Session
@@ -22,7 +23,7 @@ from patchkit.operations.rebase_targets import Beyond, Upstream
 from patchkit.store.edit_dir import EditDir, already_open, find_open
 from patchkit.store.edit_room import OPEN, PENDING, ROOM, clear_room, sweep_room
 from patchkit.store.files import refuse_links
-from patchkit.store.location import VERSIONS, versions_file
+from patchkit.store.location import VERSIONS, series_option, versions_file
 from patchkit.store.lock import read_lock
 from patchkit.store.memory import load_resolutions
 from patchkit.store.pending import drop, finish, is_pending
@@ -37,17 +38,19 @@ def rebase(folder: Path, request: Request, around: Surroundings) -> Rebased:
     if is_pending(_pending(folder)):
         raise UsageError(
             f"a write of {folder} was cut short",
-            hint="finish it with `patchkit rebase --continue`, or drop it with --abort if it had not begun",
+            hint=f"finish it with `patchkit rebase --continue{series_option(folder)}`, or drop it with --abort "
+            "if it had not begun",
         )
     unfinished = find_open(folder)
     if unfinished is not None:
-        raise already_open(unfinished)
+        raise already_open(folder, unfinished)
     refuse_links(folder)
     series, known = _sources(folder)
     session = Session(
         series, _upstream(series, known, request, around), request, load_resolutions(folder), read_lock(folder)
     )
     _refuse_foreign_list(folder, known, session)
+    _refuse_gaps(session)
     return Run(folder, session, known.listed, around).go(())
 
 
@@ -77,7 +80,8 @@ def resume(
     if series.digest != state.series:
         raise UsageError(
             "the series has changed since this rebase began",
-            hint="begin anew: `patchkit rebase --abort` first (your edited files are in the edit directory)",
+            hint=f"begin anew: `patchkit rebase --abort{series_option(folder)}` first "
+            "(your edited files are in the edit directory)",
         )
     request = Request(
         onto=state.target,
@@ -93,7 +97,8 @@ def resume(
     if session.target.commit != state.commit:
         raise UsageError(
             f"{state.target} is another commit now: {session.target.commit}, it was {state.commit}",
-            hint="begin anew with `patchkit rebase --abort`, or name the commit itself with --onto",
+            hint=f"begin anew with `patchkit rebase --abort{series_option(folder)}`, "
+            "or name the commit itself with --onto",
         )
     run = Run(folder, session, listed.listed, around, edit_dir)
     return run.resume(state, signed, skip=skip)
@@ -104,7 +109,8 @@ def abort(folder: Path) -> Rebased:
     dropped = False
     if is_pending(_pending(folder)):
         if not drop(_pending(folder)):
-            raise UsageError(f"{folder} is written in part already", hint="finish it: patchkit rebase --continue")
+            hint = f"finish it: `patchkit rebase --continue{series_option(folder)}`"
+            raise UsageError(f"{folder} is written in part already", hint=hint)
         clear_room(folder)
         dropped = True
     try:
@@ -172,7 +178,7 @@ def _sources(folder: Path) -> tuple[Series, Known]:
 
 def _upstream(series: Series, known: Known, request: Request, around: Surroundings) -> Upstream:
     if request.repository is not None:
-        from patchkit.trees.git import ask_repository  # noqa: PLC0415 - git only where it is asked for
+        from patchkit.trees.git_program import ask_repository  # noqa: PLC0415 - git only where it is asked for
 
         # Else every base would be out of reach, and the answer that there is none.
         ask_repository(request.repository, "rev-parse", "--git-dir")
@@ -196,6 +202,31 @@ def _refuse_foreign_list(folder: Path, known: Known, session: Session) -> None:
         )
 
 
+def _refuse_gaps(session: Session) -> None:
+    """Raise UsageError when a patch that was not asked for is for no such target, so that nothing could be written."""
+    target, asked = session.target, session.request.patches
+    gaps = [
+        patch.name
+        for patch in session.series.patches
+        if asked
+        and patch.name not in asked
+        and not variants_for(patch.document, target)
+        and why_not_needed(patch.document.not_needed, target) is None
+    ]
+    if gaps:
+        request = session.request
+        option = f" --from {shlex.quote(request.base)}" if request.base is not None else ""
+        option += f" --git {shlex.quote(str(request.repository))}" if request.repository is not None else ""
+        option += series_option(session.series.folder)
+        has = "has" if len(gaps) == 1 else "have"
+        names = " ".join(patch.name for patch in session.series.patches if patch.name in (*asked, *gaps))
+        command = f"patchkit rebase {names} --onto {shlex.quote(request.onto)}{option}"
+        raise UsageError(
+            f"{' and '.join(gaps)} {has} no variant for {target.title} either, and a target needs every patch",
+            hint=f"carry them together: `{command}`, or name no patch for all",
+        )
+
+
 def _unfinished(folder: Path) -> EditDir:
     edit_dir = find_open(folder)
     if edit_dir is None:
@@ -204,4 +235,5 @@ def _unfinished(folder: Path) -> EditDir:
 
 
 def _no_rebase(folder: Path) -> UsageError:
-    return UsageError(f"{folder} has no unfinished rebase", hint="begin one with `patchkit rebase --onto TARGET`")
+    hint = f"begin one with `patchkit rebase --onto TARGET{series_option(folder)}`"
+    return UsageError(f"{folder} has no unfinished rebase", hint=hint)

@@ -54,6 +54,9 @@ class CarriedFile(msgspec.Struct, frozen=True):
     elsewhere: frozenset[str] = frozenset()
     """Ids of hunks that have no place in this file since what they change is in another one: a person's to decide."""
 
+    obstructed: bool = False
+    """Whether something stands in the way of the file, so that no variant that makes it can fit."""
+
     @property
     def path(self) -> str:
         """Path of the file."""

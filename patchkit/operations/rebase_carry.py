@@ -17,7 +17,7 @@ from patchkit.core.rebasing.spots import spots
 from patchkit.core.upstream import Target
 from patchkit.operations.layers import Layer
 from patchkit.operations.rebase_carried import CarriedFile, CarriedPatch, Met, Texts
-from patchkit.operations.rebase_whole import whole_file
+from patchkit.operations.rebase_whole import obstructed, whole_file
 
 _OLDEST = re.compile(r">=\s*3\.(\d+)")
 
@@ -30,11 +30,13 @@ def carry_layer(
     known: Mapping[str, Resolution],
     *,
     renames: Mapping[str, Rename] | None = None,
+    in_the_way: Mapping[str, str] | None = None,
     accept_resolutions: bool = False,
 ) -> CarriedPatch:
     """Carry a patch as it lies on its base to the texts of ``before``, by path; ``known`` are resolutions by key.
 
-    ``renames`` says of files that the target has not where they went; None when nobody has looked.
+    ``renames`` says of files that the target has not where they went; None when nobody has looked. ``in_the_way``
+    says why no file can be made there.
     """
     python = oldest_python(target)
     files = []
@@ -42,9 +44,11 @@ def carry_layer(
         path = file.path
         starts = [max(0, placed.line - 1) for placed in layer.placed[path]]
         texts = Texts(path, layer.before[path], layer.after[path], before[path], runs_of(file, starts))
-        carried = whole_file(
-            texts, [hunk.id for hunk in file.hunks], (renames or {}).get(path), sought=renames is not None
-        )
+        ids = [hunk.id for hunk in file.hunks]
+        if in_the_way and path in in_the_way and texts.base is None:
+            files.append(obstructed(texts, ids, in_the_way[path]))
+            continue
+        carried = whole_file(texts, ids, (renames or {}).get(path), sought=renames is not None)
         if carried is None:
             carrying = _Carrying(layer.patch.name, texts, known, python)
             carried = carrying.file(accept_resolutions=accept_resolutions)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from patchkit.core.carry import Conflict, Verdict
 from patchkit.core.carry_report import SKIPPED, AlarmReport, PlaceReport
+from patchkit.core.endings import new_ending
 from patchkit.core.gating.gates import Alarm, Rule, alarms
 from patchkit.core.gating.parsing import parses
 from patchkit.core.lines import split_lines
@@ -123,12 +124,19 @@ class _Reading:
         """Read one file."""
         draft, edited = self._edit_dir.draft(self._patch, file.path), self._edit_dir.edited(self._patch, file.path)
         if draft is None or edited is None:
+            where = str(self._edit_dir.edited_file(self._patch, file.path))
             if draft is not None and file.texts.changed is not None:
-                where = str(self._edit_dir.edited_file(self._patch, file.path))
                 self.problems.append(Problem("the file is gone", where, patch=self._patch, hint="put it back"))
+            elif draft is None and file.parts is not None:
+                # Without it nobody can tell a file that was removed from one that was never handed out.
+                what = "what was handed out of this file is not in the edit directory any more"
+                hint = "begin anew: --abort, and keep what you edited elsewhere"
+                self.problems.append(Problem(what, where, patch=self._patch, hint=hint))
             self._after[file.path] = edited
             self._without_text(file)
             self._solved.update(dict.fromkeys(name for met in file.met for name in met.ids))
+            return
+        if self._refuse_endings(file, draft, edited):
             return
         blocks = conflicts(draft)
         told = len(blocks) == len(file.met) and all(
@@ -212,6 +220,18 @@ class _Reading:
         marked = {found.first - 1: found for found in conflicts(edited)}
         blocks = list(enumerate(conflicts(draft)))[: len(file.met)]
         return {number: marked[there[block.first - 1]] for number, block in blocks if there[block.first - 1] in marked}
+
+    def _refuse_endings(self, file: CarriedFile, draft: bytes, edited: bytes) -> bool:
+        """Refuse a file that an editor saved with other line endings: every line would belong to some hunk."""
+        ending = new_ending(draft, edited)
+        if ending:
+            where = str(self._edit_dir.edited_file(self._patch, file.path))
+            message, hint = (
+                f"lines end with {ending}, which none did before",
+                "save it with the line endings that it had",
+            )
+            self.problems.append(Problem(message, where, patch=self._patch, hint=hint))
+        return bool(ending)
 
     def _refuse_marks(self, file: CarriedFile, after: bytes) -> bool:
         texts = file.texts

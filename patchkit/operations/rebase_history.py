@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -14,12 +15,22 @@ from patchkit.core.rebasing.rebased import LEFT_OUT, HunkRebase, PatchRebase
 from patchkit.core.rebasing.spots import mapped
 from patchkit.core.upstream import Target
 from patchkit.errors import TreeError
-from patchkit.operations.provenance import SECONDS, Touched, brought_by
+from patchkit.operations.provenance import Touched, brought_by
 from patchkit.operations.rebase_carried import CarriedFile, CarriedPatch
 from patchkit.trees.interface import SourceTree
 
 _AROUND = 3
 """Lines on each side of a place that are asked about when nothing of the target's stands there."""
+
+
+class Named(NamedTuple):
+    """An answer with upstream's commits."""
+
+    report: PatchRebase
+    notes: Sequence[str] = ()
+    """What there is to say about looking for them."""
+    lasting: bool = True
+    """Whether another clone, or another day, would name no more."""
 
 
 def with_history(
@@ -31,7 +42,7 @@ def with_history(
     *,
     every: bool = False,
     download: bool = True,
-) -> tuple[PatchRebase, list[str]]:
+) -> Named:
     """Return the answer with upstream's commits, and what there is to say about looking for them.
 
     Asked about are the hunks that are in conflict or left out; with ``every`` all. A partial clone is left as it is
@@ -41,26 +52,27 @@ def with_history(
 
     wanted = {hunk.id for hunk in report.hunks if every or hunk.verdict in (*LEFT_OUT, Verdict.CONFLICT.value)}
     if not wanted:
-        return report, []
+        return Named(report)
     if carried.base.commit is None or target.commit is None:
         unknown = carried.base.title if carried.base.commit is None else target.title
-        return report, [f"upstream's commits are not named: the commit of {unknown} is not known"]
+        return Named(report, [f"upstream's commits are not named: the commit of {unknown} is not known"])
     try:
         old = GitTree(repository, carried.base.commit, download=download)
         new = old.at(target.commit)
     except TreeError as error:
-        return report, [f"upstream's commits are not named: {error.message}"]
+        return Named(report, [f"upstream's commits are not named: {error.message}"], lasting=False)
     files = {file.path: file for file in carried.files}
     hunks: list[HunkRebase] = []
-    late: list[str] = []
+    unnamed: dict[str, list[str]] = {}
     for hunk in report.hunks:
         if hunk.id in wanted:
-            commits, whole = brought_by(old, new, _touched(files[hunk.path], hunk, tree))
+            commits, why_not = brought_by(old, new, _touched(files[hunk.path], hunk, tree))
             hunk = replace(hunk, commits=commits)  # noqa: PLW2901 - the same hunk with more said
-            late += [] if whole else [hunk.id]
+            if why_not:
+                unnamed.setdefault(why_not, []).append(hunk.id)
         hunks.append(hunk)
-    notes = [f"no commits are named for {', '.join(late)}: git took longer than {SECONDS:g} seconds"] if late else []
-    return replace(report, hunks=tuple(hunks)), notes
+    notes = [f"no commits are named for {', '.join(ids)}: {why_not}" for why_not, ids in unnamed.items()]
+    return Named(replace(report, hunks=tuple(hunks)), notes, lasting=not unnamed)
 
 
 def _touched(file: CarriedFile, hunk: HunkRebase, tree: SourceTree) -> Touched:

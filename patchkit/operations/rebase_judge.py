@@ -164,7 +164,7 @@ class _Judging:
         That is one that was made for it, or the base's if the lock has it for the target. A range that is open towards
         later releases is no decision about any of them, nor is anything about a branch that has moved since.
         """
-        if self._session.moved:
+        if self._session.moved or any(file.obstructed for file in carried.files):
             return None
         for variant in variants_for(self._patch.document, self._target):
             is_base = variant.file == carried.layer.variant

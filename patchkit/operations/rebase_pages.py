@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from patchkit.core import scopes
 from patchkit.core.rebasing.markers import Labels, render
@@ -13,6 +13,7 @@ from patchkit.core.rebasing.side_by_side import WIDTH, side_by_side
 from patchkit.core.upstream import Target
 from patchkit.operations.rebase_carried import CarriedFile, CarriedPatch
 from patchkit.store.edit_dir import README, REVIEW
+from patchkit.store.location import series_option
 
 
 def drafts(carried: CarriedPatch, target: Target) -> dict[str, bytes]:
@@ -36,7 +37,7 @@ def _draft(carried: CarriedPatch, file: CarriedFile, target: Target) -> bytes | 
 
 
 def pages(
-    carried: CarriedPatch, report: PatchRebase, target: Target, resolutions: Mapping[str, Resolution]
+    carried: CarriedPatch, report: PatchRebase, target: Target, resolutions: Mapping[str, Resolution], *, series: Path
 ) -> dict[str, bytes]:
     """Return what there is to read, by name in the edit directory."""
     found: dict[str, bytes] = {}
@@ -49,9 +50,8 @@ def pages(
             if name not in found:
                 found[name] = _page(carried, file, hunk, target)
             beside[hunk.id] = name
-    found[README] = ("\n".join(_readme(carried, report, target, resolutions, beside)) + "\n").encode(
-        "utf-8", "surrogateescape"
-    )
+    readme = _readme(carried, report, target, resolutions, beside=beside, series=series)
+    found[README] = ("\n".join(readme) + "\n").encode("utf-8", "surrogateescape")
     return found
 
 
@@ -83,9 +83,11 @@ def _readme(
     report: PatchRebase,
     target: Target,
     resolutions: Mapping[str, Resolution],
+    *,
     beside: Mapping[str, str],
+    series: Path,
 ) -> Iterator[str]:
-    name = report.name
+    name, option = report.name, series_option(series)
     yield f"# {name} on {target.title}"
     yield ""
     yield f"Carried from {carried.base.title} ({carried.layer.variant}). Nothing of the series has been changed so far."
@@ -96,15 +98,14 @@ def _readme(
     if carried.in_conflict:
         yield f"1. Edit the files below `{name}/`. Where the patch and {target.title} could not be brought together,"
         yield "   there are marks: first the target's lines, then the base's, then what the patch makes of those."
-        yield "2. `patchkit rebase --continue --reason 'why it is right so'` goes on. What you did is kept below"
-        yield "   resolutions/ of the series, and used again only where conflict and surroundings are the same."
+        yield f"2. `patchkit rebase --continue{option} --reason 'why it is right so'` goes on. What you did is kept"
+        yield "   below resolutions/ of the series, and used again only where conflict and surroundings are the same."
     else:
         yield f"1. Look at what is listed here. The files below `{name}/` are the result, and may be edited."
-        yield "2. `patchkit rebase --continue --accept` goes on with them."
-    yield "3. `patchkit rebase --skip --reason 'why'` leaves out the hunks that are still in conflict; `--abort` drops"
-    yield "   everything. Lines that had no conflict are not taken out by the way: see `--accept-loss` of `--help`."
-    yield ""
-    yield "Give `--patches` as you did before."
+        yield f"2. `patchkit rebase --continue{option} --accept` goes on with them."
+    yield f"3. `patchkit rebase --skip{option} --reason 'why'` leaves out the hunks that are still in conflict;"
+    yield f"   `patchkit rebase --abort{option}` drops everything."
+    yield "4. Lines that had no conflict are not taken out by the way: see `--accept-loss` of `--help`."
     yield ""
     yield "## Hunks"
     yield ""

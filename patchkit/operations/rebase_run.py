@@ -93,7 +93,7 @@ class Run:
         if considered.settled is None:
             # What was edited stays as it is; the files are not handed out again.
             self._last = [*done, considered]
-            problem = _why_not(considered)
+            problem = _why_not(considered, "--skip" if skip else "--continue")
             return self._answer(considered.report.state, ok=False, problems=(problem,), edit_dir=self._edit_dir)
         self._last = done
         # What was accepted here was looked at; what comes behind it was not.
@@ -105,11 +105,11 @@ class Run:
         """Go on from an answer; the first one that a person has to decide is where the rebase stops."""
         repository = self._session.request.repository
         if repository is not None and considered.carried is not None:
-            report, notes = with_history(
+            named = with_history(
                 considered.report, considered.carried, repository, self._session.target, self._session.tree
             )
-            considered = replace(considered, report=report)
-            self._notes += [f"{patch.name}: {note}" for note in notes]
+            considered = replace(considered, report=named.report)
+            self._notes += [f"{patch.name}: {note}" for note in named.notes]
         self._notes += _not_in_base(patch, considered)
         self._session.take(patch, considered.after)
         if self._stop is not None:
@@ -191,7 +191,7 @@ class Run:
             state,
             texts={patch.name: text for patch, settled, text in self._settled if settled.text},
             files=drafts(stop.carried, session.target),
-            pages=pages(stop.carried, stop.report, session.target, session.resolutions),
+            pages=pages(stop.carried, stop.report, session.target, session.resolutions, series=self._folder),
             resolutions=self._resolutions,
         )
         return self._answer(stop.report.state, ok=False, edit_dir=edit_dir)
@@ -235,14 +235,14 @@ def _not_in_base(patch: SeriesPatch, considered: Considered) -> list[str]:
     ]
 
 
-def _why_not(considered: Considered) -> Problem:
-    """Say why a person's text is not taken yet."""
+def _why_not(considered: Considered, way: str) -> Problem:
+    """Say why a person's text is not taken yet; ``way`` is the option by which it was handed in."""
     report = considered.report
     if report.state == "review":
         lines: Mapping[str, None] = dict.fromkeys((*report.review, *(line for h in report.hunks for line in h.review)))
         return Problem(
             "there is something to look at: " + "; ".join(lines),
             patch=report.name,
-            hint="correct it in the edit directory, or take it as it is with --continue --accept",
+            hint=f"correct it in the edit directory, or take it as it is with {way} --accept",
         )
-    return Problem(report.reason, patch=report.name, hint="correct it in the edit directory, then --continue")
+    return Problem(report.reason, patch=report.name, hint=f"correct it in the edit directory, then {way}")

@@ -13,12 +13,14 @@ from patchkit.core.rebasing.rebased import PatchRebase
 from patchkit.core.series import LockDocument
 from patchkit.core.upstream import Target
 from patchkit.errors import StoreError
+from patchkit.operations.obstacles import obstacles
 from patchkit.operations.rebase_carried import CarriedPatch
 from patchkit.operations.rebase_carry import carry_layer
 from patchkit.operations.rebase_moves import find_renames, with_moves
 from patchkit.operations.rebase_targets import Upstream, existing_result
 from patchkit.operations.rebase_variant import Variant
 from patchkit.store.edit_dir import Settled
+from patchkit.store.location import series_option
 from patchkit.store.series import Series, SeriesPatch
 from patchkit.trees.interface import SourceTree
 
@@ -74,6 +76,8 @@ class Session:
         self.contents: dict[str, bytes | None] = {}
         """By path of each file that was touched so far."""
         self.applied: list[SeriesPatch] = []
+        self.lasting = True
+        """Whether nothing was left unsaid that another clone, or another day, could say."""
         for name in request.patches:
             series.patch(name)
 
@@ -101,6 +105,7 @@ class Session:
             before,
             self.resolutions,
             renames=find_renames(before, old, self.tree) if old is not None else None,
+            in_the_way=obstacles(before, self.tree),
             accept_resolutions=self.request.accept_resolutions,
         )
         return with_moves(carried, self.tree)
@@ -127,7 +132,7 @@ def replayed(session: Session, patch: SeriesPatch, settled: Settled, text: bytes
             f"{patch.name}.patch",
             None,
             "the settled text does not fit any more",
-            hint="begin anew: patchkit rebase --abort",
+            hint=f"begin anew: `patchkit rebase --abort{series_option(session.series.folder)}`",
         )
     return made
 

@@ -98,6 +98,11 @@ class Upstream:
             self._trees[key] = self._open(target)
         return self._trees[key]
 
+    def let_go(self, target: Target) -> None:
+        """Forget what was read of a release; it is opened again when somebody asks for it."""
+        if target.release is not None:
+            self._trees.pop(target.commit or target.name, None)
+
     def _unlisted(self, asked: str) -> tuple[Target, SourceTree] | None:
         """Return a target that only patchkit lists, or None. Raises UsageError when its text is out of reach."""
         target = self._beyond.known.find_unlisted(asked) if self._beyond else None
@@ -190,9 +195,11 @@ class Upstream:
                 return base, layer
             if variants_for(patch.document, base) and self.tree(base) is None:
                 self._miss(base)
+        later = [other.title for other in self._targets if variants_for(patch.document, other)]
+        such_as = f", such as {later[0]}" if later else ""
         raise UsageError(
             f"{patch.name} has no variant that fits any target before {target.title}",
-            hint="name the target whose variant is to be carried with --from BASE",
+            hint=f"name the target whose variant is to be carried with --from BASE{such_as}",
         )
 
     def _miss(self, base: Target) -> None:

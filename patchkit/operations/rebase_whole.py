@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from patchkit.core.carry import CarriedHunk, Conflict, Place, Verdict
 from patchkit.core.lines import split_lines
 from patchkit.core.merging.surroundings import Outline
@@ -50,6 +52,11 @@ def whole_file(texts: Texts, ids: Sequence[str], rename: Rename | None, *, sough
     if conflict is not None:
         met = (Met(Spot(conflict, (0, old.last), (0, new.last if new else 0)), tuple(ids), None),)
     return CarriedFile(texts, parts, (), met, hunks, ())
+
+
+def obstructed(texts: Texts, ids: Sequence[str], reason: str) -> CarriedFile:
+    """Answer for a file that cannot be made, for ``reason``: a person has to decide where its hunks go."""
+    return replace(_gone(texts, ids, Verdict.CONFLICT, reason), obstructed=True)
 
 
 def _gone(texts: Texts, ids: Sequence[str], verdict: Verdict, reason: str) -> CarriedFile:

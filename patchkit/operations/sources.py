@@ -14,7 +14,7 @@ from patchkit.operations.coverage import refuse_bad_ranges
 from patchkit.operations.locked import Sources
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
-from patchkit.store.location import default_patches, versions_file
+from patchkit.store.location import default_patches, series_option, versions_file
 from patchkit.store.lock import LOCK, load_lock
 from patchkit.store.series import load_series
 from patchkit.store.versions import load_versions
@@ -31,9 +31,10 @@ class Workspace(msgspec.Struct, frozen=True):
         """Return the target called ``asked``. Raises UsageError when it is unknown or not in the lock."""
         target = find_target(self.targets, asked)
         if target.name not in self.sources.lock.targets:
+            option = series_option(self.sources.series.folder)
             raise UsageError(
                 f"{target.title} is known, but the series was not made for it",
-                hint=f"carry it there: `patchkit rebase --onto {target.title}`",
+                hint=f"carry it there: `patchkit rebase --onto {target.title}{option}`",
             )
         return target
 
@@ -57,7 +58,7 @@ def load_workspace(patches: Path | None = None) -> Workspace:
             str(folder / LOCK),
             f"targets.{strange[0]}",
             f"{path} knows no such target",
-            hint="run `patchkit regenerate`",
+            hint=f"run `patchkit regenerate{series_option(folder)}`",
         )
     return Workspace(Sources(series, lock), versions, known)
 

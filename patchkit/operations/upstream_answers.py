@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -16,6 +17,7 @@ from patchkit.core.upstream import Target
 from patchkit.core.upstream_report import GroupAnswer, HunkAnswer, PatchAnswer, State, TargetAnswer, worst
 from patchkit.operations.coverage import applies
 from patchkit.operations.upstream_targets import Asked, Wanted
+from patchkit.store.location import series_option
 from patchkit.store.new_patch import is_unwritten
 
 _GONE = frozenset({Verdict.UPSTREAMED.value, Verdict.OBSOLETE.value})
@@ -91,7 +93,7 @@ def with_next(
 def _patch_next(patch: PatchAnswer, wanted: Wanted, folder: str, asked: Asked) -> PatchAnswer:
     title = shlex.quote(asked_as(wanted))
     origin = f" --from {shlex.quote(asked.base)}" if asked.base is not None else ""
-    git = _git(wanted, asked)
+    rest = f"{origin}{_git(wanted, asked)}{series_option(Path(folder))}"
     hunks = []
     for hunk in patch.hunks:
         following = ""
@@ -101,7 +103,7 @@ def _patch_next(patch: PatchAnswer, wanted: Wanted, folder: str, asked: Asked) -
             following = f"drop it for this target {rule}"
         elif hunk.state != "fine":
             place = f"{patch.name}/{hunk.id}"
-            following = f"`patchkit explain {place} --onto {title}{origin}{git}{_series(folder)}` shows both sides"
+            following = f"`patchkit explain {place} --onto {title}{rest}` shows both sides"
         hunks.append(replace(hunk, next=following))
     return replace(patch, hunks=tuple(hunks))
 
@@ -111,7 +113,7 @@ def rebase_command(wanted: Wanted, folder: str, asked: Asked) -> str:
     base = wanted.target.name if asked.base is None and wanted.recorded is not None else asked.base
     origin = f" --from {shlex.quote(base)}" if base is not None else ""
     git = _git(wanted, asked)
-    return f"patchkit rebase --onto {shlex.quote(asked_as(wanted))}{origin}{git}{_series(folder)}"
+    return f"patchkit rebase --onto {shlex.quote(asked_as(wanted))}{origin}{git}{series_option(Path(folder))}"
 
 
 def _git(wanted: Wanted, asked: Asked) -> str:
@@ -123,10 +125,6 @@ def asked_as(wanted: Wanted) -> str:
     """Return how a command names the target: a branch that moved by its commit, as its name means the recorded one."""
     target = wanted.target
     return str(target.commit)[:12] if wanted.recorded is not None else target.title
-
-
-def _series(folder: str) -> str:
-    return "" if folder == "patches/megatron" else f" --patches {shlex.quote(folder)}"
 
 
 def hunk_text(path: str, hunk: Hunk) -> str:

@@ -65,7 +65,7 @@ def with_upstream(
     """
     if considered.carried is None or repository is None:
         return considered, []
-    report, notes = with_history(
+    named = with_history(
         considered.report,
         considered.carried,
         repository,
@@ -74,7 +74,8 @@ def with_upstream(
         every=every,
         download=False,
     )
-    return replace(considered, report=report), notes
+    session.lasting = session.lasting and named.lasting
+    return replace(considered, report=named.report), list(named.notes)
 
 
 def _no_base(patch: SeriesPatch, error: PatchkitError) -> PatchAnswer:

@@ -75,6 +75,9 @@ def check_upstream(
     notes = (f"not looked at, older than what the series was made for: {', '.join(earlier)}",) if earlier else ()
     answers, told = _answers(workspace, asked, wanted, cache or default_cache(), reporter)
     states = [answer.state for answer in answers if answer.state != "unreachable"]
+    if asked.onto and states and len(states) < len(answers):
+        # Whoever names a target wants to know about that one.
+        states.append("look")
     problems = [*discovery.problems, *(problem for answer in answers for problem in answer.problems)]
     verdict = worst([*states, "broken"] if problems else states) if states or problems else "unreachable"
     series = workspace.sources.series
@@ -116,11 +119,14 @@ def _answers(
 
         look = Look(workspace, asked, cache, reporter)
         look.fetch(unknown)
-        for each in unknown:
-            answer = found[each.target.name] = look.at(each)
-            if answer.fingerprint and look.lasting:
-                known.put(each.target, base, answer)
-        notes = look.notes
+        told: dict[int, tuple[str, ...]] = {}
+        for at, looked in look.at_all(unknown):
+            each = unknown[at]
+            found[each.target.name] = looked.answer
+            told[at] = looked.notes
+            if looked.answer.fingerprint and looked.lasting:
+                known.put(each.target, base, looked.answer)
+        notes = [note for _, notes in sorted(told.items()) for note in notes]
     pairs = ((each, found[each.target.name]) for each in wanted)
     return tuple(_as_now(answer, each) for each, answer in pairs if answer is not None), notes
 

@@ -33,20 +33,17 @@ class KnownAnswers:
 
     def get(self, target: Target, base: str | None) -> TargetAnswer | None:
         """Return what was found on a target before; None when that is not known."""
-        kept = self._cache.get("upstream", self._key(target, base))
-        try:
-            return msgspec.convert(kept, TargetAnswer) if kept is not None else None
-        except msgspec.ValidationError:
-            return None
+        return self._cache.get_as("upstream", self._key(target, base), TargetAnswer)
 
     def put(self, target: Target, base: str | None, answer: TargetAnswer) -> None:
         """Keep what was found on a target."""
-        self._cache.put("upstream", self._key(target, base), msgspec.to_builtins(answer))
+        self._cache.put("upstream", self._key(target, base), answer)
 
     def _key(self, target: Target, base: str | None) -> str:
-        # A wheel is known by its digest, anything else by its commit; the name decides which hunks are for it.
-        text = sorted(target.release.files.items()) if target.release is not None else target.commit
-        told = (self._common, target.name, target.as_of, text, base)
+        # A wheel is known by its digests, anything else by its commit; the name decides which hunks are for it. The tag
+        # of a release is told and its commit asked about, and one clone may have another than the next.
+        wheels = sorted(target.release.files.items()) if target.release is not None else None
+        told = (self._common, target.name, target.as_of, wheels, target.tag, target.commit, base)
         return hashlib.sha256(msgspec.json.encode(told)).hexdigest()
 
 

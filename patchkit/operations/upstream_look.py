@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from patchkit.core.blobs import blob_id_if_any
@@ -14,6 +15,7 @@ from patchkit.core.reported import fingerprint
 from patchkit.core.upstream_report import PatchAnswer, TargetAnswer
 from patchkit.errors import DigestMismatchError, StoreError, TreeError, UnsafePathError
 from patchkit.operations.locked import Sources
+from patchkit.operations.processes import dealt_out
 from patchkit.operations.rebase_session import Request, Session
 from patchkit.operations.rebase_targets import Upstream
 from patchkit.operations.sources import Workspace, fetch_releases
@@ -22,13 +24,26 @@ from patchkit.operations.upstream_carried import carried
 from patchkit.operations.upstream_recorded import differs, not_recorded, recorded
 from patchkit.operations.upstream_targets import Asked, Wanted
 from patchkit.progress import Reporter
+from patchkit.store.location import series_option
 from patchkit.store.memory import load_resolutions
 from patchkit.store.series import Series
 from patchkit.trees.interface import SourceTree
 
+_FEW = 4
+"""Targets that are looked at sooner than other processes begin."""
+
+
+class Looked(msgspec.Struct, frozen=True):
+    """What was seen at one target. What is out of reach has no fingerprint."""
+
+    answer: TargetAnswer
+    notes: tuple[str, ...]
+    lasting: bool
+    """Whether the answer is one for next time: it lacks no base and no commit that was out of reach."""
+
 
 class Look:
-    """Looks at targets one by one; imported when one is not known yet, as all of the engine is behind it."""
+    """Looks at targets; imported when one is not known yet, as all of the engine is behind it."""
 
     def __init__(self, workspace: Workspace, asked: Asked, cache: Path, reporter: Reporter) -> None:
         self._workspace = workspace
@@ -46,7 +61,8 @@ class Look:
             reporter=reporter,
         )
         self._failed: dict[str, TreeError] = {}
-        self.notes: list[str] = []
+        self._is_whole = True
+        self._notes: list[str] = []
 
     def fetch(self, wanted: Sequence[Wanted]) -> None:
         """Bring the releases among ``wanted`` into the cache, several at a time."""
@@ -58,10 +74,22 @@ class Look:
     def _series(self) -> Series:
         return self._sources.series
 
-    def at(self, wanted: Wanted) -> TargetAnswer:
-        """Look at one target. What is out of reach has no fingerprint."""
-        self._reporter.step(f"looking at {wanted.target.title}")
+    def at_all(self, wanted: Sequence[Wanted]) -> Iterator[tuple[int, Looked]]:
+        """Yield the place of each target and what was seen there, in any order."""
+        return dealt_out(
+            wanted, self._at, few=_FEW, begun=lambda each: self._reporter.step(f"looking at {each.target.title}")
+        )
+
+    def _at(self, wanted: Wanted) -> Looked:
+        self._notes.clear()
+        answer = self._answer_or_why_not(wanted)
+        # A wheel keeps what was read of it, five MiB; of twenty releases that is more than all the rest.
+        self._upstream.let_go(wanted.target)
+        return Looked(answer, tuple(self._notes), not self._upstream.missed and self._is_whole)
+
+    def _answer_or_why_not(self, wanted: Wanted) -> TargetAnswer:
         self._upstream.missed.clear()
+        self._is_whole = True
         try:
             return self._answer(wanted, self._tree(wanted))
         except (DigestMismatchError, UnsafePathError) as error:
@@ -70,11 +98,6 @@ class Look:
             return replace(_bare(wanted), state="broken", reason=error.message, problems=(problem,))
         except TreeError as error:
             return replace(_bare(wanted), state="unreachable", reason=error.message, next=error.hint or "")
-
-    @property
-    def lasting(self) -> bool:
-        """Whether the last answer is one for next time: no base that could have been carried from was out of reach."""
-        return not self._upstream.missed
 
     def _tree(self, wanted: Wanted) -> SourceTree:
         if wanted.missing:
@@ -102,10 +125,11 @@ class Look:
             self._series, self._upstream, request, self._resolutions, self._sources.lock, at=at, moved=bool(other)
         )
         patches, notes = carried(session, self._asked.repository)
-        self.notes += [f"{wanted.target.title}: {note}" for note in notes]
+        self._is_whole = session.lasting
+        self._notes += [f"{wanted.target.title}: {note}" for note in notes]
         if self._upstream.missed:
             lost = ", ".join(sorted(self._upstream.missed))
-            self.notes.append(f"{wanted.target.title}: nothing could be carried from {lost}, out of reach")
+            self._notes.append(f"{wanted.target.title}: nothing could be carried from {lost}, out of reach")
         return self._finished(answer, wanted, tree, patches)
 
     def _recorded(self, wanted: Wanted, tree: SourceTree) -> tuple[PatchAnswer, ...]:
@@ -114,7 +138,8 @@ class Look:
             return recorded(self._series, wanted.target, lock, tree)
         except StoreError as error:
             # The lock belongs to these sources, and the text is the recorded one: only a damaged series comes here.
-            raise StoreError(error.file, error.key, error.message, hint="run `patchkit regenerate`") from error
+            hint = f"run `patchkit regenerate{series_option(self._series.folder)}`"
+            raise StoreError(error.file, error.key, error.message, hint=hint) from error
 
     def _base(self, wanted: Wanted) -> str | None:
         """Return whose variants are carried: for a branch that moved on, those of where it was."""

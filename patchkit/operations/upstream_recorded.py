@@ -16,6 +16,7 @@ from patchkit.core.upstream_report import HunkAnswer, PatchAnswer
 from patchkit.operations.checks import run_checks
 from patchkit.operations.coverage import applies, left_out_before, why_not_needed
 from patchkit.operations.layers import Layer, layers, result
+from patchkit.operations.obstacles import obstacles
 from patchkit.operations.upstream_answers import groups, hunk_text, with_states
 from patchkit.store.series import Series, SeriesPatch
 from patchkit.trees.interface import SourceTree
@@ -34,20 +35,23 @@ def recorded(series: Series, target: Target, lock: TargetLock, tree: SourceTree)
     by_patch: dict[str, list[CheckReport]] = {}
     for check in checks:
         by_patch.setdefault(check.patch, []).append(check)
+    wrong = {
+        name: _not_as_locked(layer, lock.patches[name].files) or _in_the_way(layer, tree)
+        for name, layer in found.items()
+    }
     return tuple(
-        _patch(patch, target, lock, found.get(patch.name), tuple(by_patch.get(patch.name, ())))
+        _patch(patch, target, found.get(patch.name), tuple(by_patch.get(patch.name, ())), wrong.get(patch.name, ""))
         for patch in series.patches
     )
 
 
 def _patch(
-    patch: SeriesPatch, target: Target, lock: TargetLock, layer: Layer | None, checks: tuple[CheckReport, ...]
+    patch: SeriesPatch, target: Target, layer: Layer | None, checks: tuple[CheckReport, ...], wrong: str
 ) -> PatchAnswer:
     document = patch.document
     if layer is None:
         reason = why_not_needed(document.not_needed, target) or "no variant is for this target"
         return PatchAnswer(name=patch.name, state="fine", verdict="not-needed", reason=reason)
-    wrong = _not_as_locked(layer, lock.patches[patch.name].files)
     failed = [check for check in checks if not check.ok]
     hunks = (*_hunks(layer), *_upstreamed(patch, target, layer), *_left_out(patch, target, layer))
     answer = PatchAnswer(
@@ -69,6 +73,11 @@ def _not_as_locked(layer: Layer, files: Mapping[str, object]) -> str:
         if pair is None or getattr(pair, "after", None) != blob_id_if_any(content):
             return f"{path} becomes another text than the one in lock.yaml: run `patchkit regenerate`"
     return ""
+
+
+def _in_the_way(layer: Layer, tree: SourceTree) -> str:
+    made = {path: layer.before[path] for path, content in layer.after.items() if content is not None}
+    return "; ".join(f"{path}: {reason}" for path, reason in obstacles(made, tree).items())
 
 
 def _hunks(layer: Layer) -> list[HunkAnswer]:

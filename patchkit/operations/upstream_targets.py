@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +16,8 @@ from patchkit.core.upstream import Release, Target, VersionsDocument, find_targe
 from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations.known import load_known, ships
-from patchkit.trees.git import GitTree, ask_repository
+from patchkit.trees.git import GitTree
+from patchkit.trees.git_program import ask_repository
 
 Kind = Literal["release", "branch", "commit", "revision"]
 
@@ -228,7 +230,7 @@ class _Clone:
         """
         name = wanted.target.name
         spellings = [f"refs/remotes/origin/{name}", f"refs/heads/{name}"]
-        for spelling in spellings if self._keeps_apart() else reversed(spellings):
+        for spelling in spellings if self._keeps_apart else reversed(spellings):
             try:
                 tree = self._at(spelling)
             except RevisionNotFoundError:
@@ -261,6 +263,7 @@ class _Clone:
         target = Target(title, pinned.as_of, None, tree.commit, {}, None)
         return Wanted(target=target, kind="revision", date=pinned.date, listed=False)
 
+    @cached_property
     def _keeps_apart(self) -> bool:
         try:
             fetched = ask_repository(self._repository, "config", "--get-all", "remote.origin.fetch")

@@ -10,8 +10,11 @@ import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
+
+T = TypeVar("T")
 
 
 def default_cache() -> Path:
@@ -32,12 +35,14 @@ class ContentCache:
 
     def get(self, kind: str, key: str) -> object | None:
         """Return the value kept under ``key``, or None."""
+        return self.get_as(kind, key, object)
+
+    def get_as(self, kind: str, key: str, what: type[T]) -> T | None:
+        """Return the value kept under ``key`` as a ``what``; None where there is none, or something else."""
         try:
-            content = (self._folder / kind / key).read_bytes()
-            value: object = msgspec.msgpack.decode(content)
+            return msgspec.msgpack.decode((self._folder / kind / key).read_bytes(), type=what)
         except (OSError, msgspec.DecodeError):
             return None
-        return value
 
     def put(self, kind: str, key: str, value: object) -> None:
         """Keep ``value``, which is not None; another process may do the same at the same time."""

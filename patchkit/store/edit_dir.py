@@ -35,6 +35,7 @@ from patchkit.errors import StoreError, UsageError, WriteFailedError
 from patchkit.store.documents import load_document
 from patchkit.store.edit_room import ROOM, make_room, read_open, sweep_room, write_open
 from patchkit.store.files import entries, refuse_links, write_files
+from patchkit.store.location import series_option
 from patchkit.store.memory import RESOLUTIONS, load_resolutions, print_resolution, resolution_file
 
 STATE = "state.yaml"
@@ -112,7 +113,8 @@ class EditDir:
         if not os.path.lexists(self.folder / STATE):
             raise UsageError(
                 f"{self.folder} has no {STATE}: the rebase was cut short, or somebody removed it",
-                hint="drop what is left of it with `patchkit rebase --abort`; the series is as it was",
+                hint=f"drop what is left of it with `patchkit rebase --abort{series_option(self._series)}`; "
+                "the series is as it was",
             )
 
     def settled_text(self, patch: str) -> bytes:
@@ -233,16 +235,17 @@ def claim(series: Path, folder: Path | None, name: str) -> EditDir:
     try:
         write_open(make_room(series), place)
     except FileExistsError:
-        raise already_open(find_open(series)) from None
+        raise already_open(series, find_open(series)) from None
     return EditDir(series, place)
 
 
-def already_open(edit_dir: EditDir | None) -> UsageError:
+def already_open(series: Path, edit_dir: EditDir | None) -> UsageError:
     """Return the error that says that there is an unfinished rebase."""
     where = f": {edit_dir.folder}" if edit_dir else ""
     return UsageError(
         f"there is an unfinished rebase{where}",
-        hint="go on with `patchkit rebase --continue`, leave hunks out with --skip, or drop it with --abort",
+        hint=f"go on with `patchkit rebase --continue{series_option(series)}`, leave hunks out with --skip, "
+        "or drop it with --abort",
     )
 
 

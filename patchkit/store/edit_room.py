@@ -14,6 +14,7 @@ import msgspec
 from patchkit.core.series import Document
 from patchkit.errors import StoreError, WriteFailedError
 from patchkit.store.documents import load_document
+from patchkit.store.location import series_option
 
 ROOM = ".rebase"
 """Folder below that of the series."""
@@ -32,6 +33,7 @@ class _Open(Document, frozen=True):
     """open.yaml."""
 
     edit_dir: str
+    """A name where it lies in the room beside this file, and is found there in a series that was moved; else a path."""
 
 
 def make_room(series: Path) -> Path:
@@ -87,7 +89,8 @@ def write_open(room: Path, edit_dir: Path) -> None:
     """
     from patchkit.store.yaml_text import print_yaml  # noqa: PLC0415 - only writing needs it
 
-    text = print_yaml(msgspec.to_builtins(_Open(str(edit_dir))), _COMMENT)
+    told = edit_dir.name if edit_dir.parent == room.resolve() else str(edit_dir)
+    text = print_yaml(msgspec.to_builtins(_Open(told)), _COMMENT)
     name: str | None = None
     try:
         handle, name = tempfile.mkstemp(dir=room, prefix=_DRAFT)
@@ -122,13 +125,19 @@ def read_open(series: Path) -> Path | None:
     file = series / ROOM / OPEN
     if not os.path.lexists(file):
         return None
-    hint = "drop the rebase with `patchkit rebase --abort`; the series is as it was"
+    hint = f"drop the rebase with `patchkit rebase --abort{series_option(series)}`; the series is as it was"
     if file.is_symlink():
         raise StoreError(str(file), None, "is a link, and links are not followed", hint=hint)
     try:
-        return Path(load_document(_Open, file).edit_dir)
+        place = Path(load_document(_Open, file).edit_dir)
     except StoreError as error:
         raise StoreError(str(file), None, "is no whole open.yaml: empty, cut or changed", hint=hint) from error
+    if place.name in ("", ".."):
+        raise StoreError(str(file), None, "is no whole open.yaml: empty, cut or changed", hint=hint)
+    if place.parent.name == ROOM or not place.is_absolute():
+        # A copied series has an edit directory of its own.
+        return (file.parent / place.name).resolve()
+    return place
 
 
 def _is_rubbish(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from patchkit.errors import UsageError
@@ -28,6 +29,12 @@ def own_patches() -> Path:
     if not here.is_dir():
         raise UsageError("which series? there is no patches/megatron here", hint="name its folder with --patches DIR")
     return here
+
+
+def series_option(patches: Path) -> str:
+    """Return the option that names a series in a command for a shell, a space before it; empty where none is needed."""
+    taken_anyway = Path("patches") / "megatron", default_patches()
+    return "" if patches in taken_anyway else f" --patches {shlex.quote(str(patches))}"
 
 
 def versions_file(patches: Path) -> Path:

@@ -10,6 +10,7 @@ import msgspec
 from patchkit.core.series import LockDocument, TargetLock
 from patchkit.errors import StoreError
 from patchkit.store.documents import load_document
+from patchkit.store.location import series_option
 from patchkit.store.series import Series
 
 LOCK = "lock.yaml"
@@ -28,7 +29,7 @@ def load_lock(series: Series) -> LockDocument:
             str(path),
             "series",
             f"the lock does not belong to these sources (changed: {', '.join(changed) or 'series.yaml'})",
-            hint="run `patchkit regenerate`",
+            hint=f"run `patchkit regenerate{series_option(series.folder)}`",
         )
     for name, target in lock.targets.items():
         _refuse_foreign(str(path), f"targets.{name}", target, series)
@@ -42,7 +43,7 @@ def text_digest(text: bytes) -> str:
 
 def _refuse_foreign(file: str, key: str, target: TargetLock, series: Series) -> None:
     """Refuse an entry that does not follow from the series: the rest of patchkit relies on what it says."""
-    hint = "run `patchkit regenerate`"
+    hint = f"run `patchkit regenerate{series_option(series.folder)}`"
     if tuple(target.patches) != tuple(patch.name for patch in series.patches):
         raise StoreError(file, f"{key}.patches", "these are not the patches of series.yaml in their order", hint=hint)
     last: dict[str, str | None] = {}

@@ -232,6 +232,8 @@ def reset_arg(parser: argparse.ArgumentParser, name: str, **options: Any) -> Non
         group: Any = known.container  # type: ignore[attr-defined]
         before, group.conflict_handler = group.conflict_handler, "resolve"
         try:
-            group.add_argument(name, **{"dest": known.dest, **options})
+            added = group.add_argument(name, **{"dest": known.dest, **options})
         finally:
             group.conflict_handler = before
+        if added.dest == known.dest:
+            known.default = added.default  # Of two options with one destination, the default of the first one holds.

@@ -38,7 +38,9 @@ def cpu_backup(tensor: Any, guard: OffloadGuard, *, tag: str | None = None) -> A
         if place is not None and place.tag in guard.states:
             guard.check_readable(place.tag, call="cpu_backup()")
         return tensor.detach().to("cpu", copy=True)
-    block = backup_block(storage.data_ptr(), storage.nbytes(), guard, tag=place.tag, site=here)
+    block: Any = backup_block(storage.data_ptr(), storage.nbytes(), guard, tag=place.tag, site=here)
+    # When the memory is freed, its backup is given back too.
+    block.of = storage
     flat = imports.torch().frombuffer(block, dtype=imports.torch().uint8)
     whole = flat[: storage.nbytes() // tensor.element_size() * tensor.element_size()].view(tensor.dtype)
     return whole.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())

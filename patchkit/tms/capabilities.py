@@ -62,6 +62,11 @@ def has_pools(saver: Any) -> bool:
     return _pools(saver) is not None
 
 
+def in_torch_mode(saver: Any) -> bool:
+    """Tell whether only what is allocated in regions goes through the library."""
+    return getattr(getattr(saver, "_impl", None), "_hook_mode", None) == "torch"
+
+
 def _pools(saver: Any) -> Mapping[Any, Any] | None:
     pools = getattr(getattr(saver, "_impl", None), "_mem_pools", None)
     return pools if isinstance(pools, Mapping) else None

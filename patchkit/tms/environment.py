@@ -15,7 +15,6 @@ from patchkit.tms.elf import Library
 ALLOCATOR_VARIABLES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
 """Where torch reads its allocator's settings: the first since 2.11, the others before and still."""
 
-_EXPANDABLE = re.compile(r"expandable_segments\s*:\s*true", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[:\s]+")
 
 
@@ -90,7 +89,18 @@ def actor_environment(
 
 def expandable_segments_in(before: Mapping[str, str]) -> list[str]:
     """Return the variables of ``before`` that turn expandable segments on."""
-    return [name for name in ALLOCATOR_VARIABLES if _EXPANDABLE.search(before.get(name, ""))]
+    return [name for name in ALLOCATOR_VARIABLES if _turns_on(before.get(name, ""))]
+
+
+def _turns_on(settings: str) -> bool:
+    """Tell whether allocator settings turn expandable segments on.
+
+    Torch drops blanks, takes the last of several, and knows True and False only. Any other spelling counts as on: torch
+    refuses it today, at the first allocation.
+    """
+    entries = [entry.partition(":") for entry in "".join(settings.split()).casefold().split(",")]
+    values = [value for name, _, value in entries if name == "expandable_segments"]
+    return bool(values) and values[-1] != "false"
 
 
 def _expandable_segments(elf: Library, before: Mapping[str, str]) -> Sequence[Note]:

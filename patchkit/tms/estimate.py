@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from patchkit.tms.shape import Layout, Shape, rank_parameters
+from patchkit.tms.layers import Layout, Shape, rank_parameters
 
 PHASES = ("train", "sleep", "save", "update")
 

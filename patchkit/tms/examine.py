@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from patchkit.errors import TmsError, TmsNotFoundError
-from patchkit.tms.environment import ALLOCATOR_VARIABLES
+from patchkit.tms.environment import ALLOCATOR_VARIABLES, expandable_segments_in
 from patchkit.tms.identity import Identity, identify
 from patchkit.tms.library import Runtime, fitting_library, torch_runtime
 from patchkit.tms.package import Package, installed_package
@@ -19,7 +19,6 @@ from patchkit.tms.verdict import SaverRecords, Standing
 
 Verdict = Literal["ok", "look", "bad", "absent"]
 
-_EXPANDABLE = re.compile(r"expandable_segments\s*:\s*true", re.IGNORECASE)
 _SHOWN = re.compile(r"LD_PRELOAD|TMS_\w+|NCCL_CUMEM_ENABLE|NCCL_GRAPH_REGISTER|NVTE_\w*OFFLOAD\w*")
 
 
@@ -124,7 +123,7 @@ def examine_variables(environment: Mapping[str, str]) -> Fact:
     names = sorted(name for name in environment if name in ALLOCATOR_VARIABLES or _SHOWN.fullmatch(name))
     details = tuple(f"{name}={environment[name]}" for name in names)
     facts = {name: environment[name] for name in names}
-    expandable = [name for name in ALLOCATOR_VARIABLES if _EXPANDABLE.search(environment.get(name, ""))]
+    expandable = expandable_segments_in(environment)
     tracked = environment.get("TMS_INIT_ENABLE", "0") not in ("", "0") or "torch_memory_saver" in environment.get(
         "LD_PRELOAD", ""
     )

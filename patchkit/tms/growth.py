@@ -27,18 +27,7 @@ class Growth:
 
     def check(self, tags: Collection[Tag], call: str, here: str) -> None:
         """Raise TrackedGrowthError when memory of a paused tag was allocated."""
-        paused = [tag for tag in tags if tag.state is State.PAUSED]
-        if not paused:
-            return
-        counted = self._count()
-        together = counted.get(None) if len(paused) == len(tags) else None
-        for tag in paused:
-            # A tag that the count does not have holds nothing, if the count tells tags apart.
-            now = counted.get(tag.name, together)
-            if now is None:
-                if not counted or None in counted:
-                    continue
-                now = (0,) * len(next(iter(counted.values())))
+        for tag, now in self._now(tags):
             least = now if tag.tracked is None else tag.tracked
             grown = max(new - old for new, old in zip(now, least, strict=True))
             if grown > 0:
@@ -51,3 +40,24 @@ class Growth:
                     hint="allocate in disable() while asleep; free these and empty the cache before the resume",
                 )
             tag.tracked = tuple(map(min, now, least))
+
+    def begin(self, tags: Collection[Tag]) -> None:
+        """Count for those of ``tags`` that were paused just now, and judge nothing."""
+        for tag, now in self._now(tags):
+            if tag.tracked is None:
+                tag.tracked = now
+
+    def _now(self, tags: Collection[Tag]) -> list[tuple[Tag, tuple[int, ...]]]:
+        """Return what is tracked now under each paused tag, as far as the count can tell."""
+        paused = [tag for tag in tags if tag.state is State.PAUSED]
+        counted = self._count() if paused else {}
+        together = counted.get(None) if len(paused) == len(tags) else None
+        found = []
+        for tag in paused:
+            # A tag that the count does not have holds nothing, if the count tells tags apart.
+            now = counted.get(tag.name, together)
+            if now is None and counted and None not in counted:
+                now = (0,) * len(next(iter(counted.values())))
+            if now is not None:
+                found.append((tag, now))
+        return found

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from patchkit.errors import TmsFileError
 from patchkit.tms.elf import Library, read_library
@@ -23,8 +25,7 @@ from patchkit.tms.verdict import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LibraryIdentity:
+class LibraryIdentity(msgspec.Struct, frozen=True, rename="kebab"):
     """One shared library."""
 
     path: str
@@ -37,8 +38,7 @@ class LibraryIdentity:
     """``WHEEL:LIBRARY`` when it is byte for byte one that the index has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(msgspec.Struct, frozen=True, rename="kebab"):
     """What is there, and what follows."""
 
     label: str
@@ -73,6 +73,9 @@ def gather(package: Package) -> tuple[Evidence, tuple[LibraryIdentity, ...]]:
     # Both hook modes are built from the same sources; that for preloading is the one whose defects matter most.
     telling = next((read[path] for path in package.preload_libraries), next(iter(read.values()), None))
     exports = telling.exports if telling else frozenset()
+    # Under its own name a library may be a fork's; a file that somebody names has to offer something of it.
+    if package.only and not any(name.startswith("tms_") for name in exports):
+        raise TmsFileError(f"{package.only} exports no function of torch_memory_saver")
     evidence = Evidence(
         version=package.version,
         commit=(_vcs(package) or {}).get("commit_id"),

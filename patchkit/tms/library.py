@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Literal
@@ -145,6 +146,10 @@ def _other_build(runtime: Runtime) -> str:
     return f"install 0.0.9.post1 or later (CUDA 12 and 13), or build from source with TMS_CUDA_MAJOR={runtime.major}"
 
 
+_IGNORED = re.compile(r"object '(?P<entry>.*)' from LD_PRELOAD cannot be preloaded \((?P<why>.*)\)")
+"""How the loader of glibc says that it leaves an entry out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Loading:
     """What the loader of this machine makes of a library in LD_PRELOAD."""
@@ -153,6 +158,8 @@ class Loading:
     """Libraries that it needs and the loader does not find: the process would end with 127 before Python starts."""
     ignored: str | None
     """Why the loader would leave it out, with a warning that nobody reads; None when it would not."""
+    others_ignored: Mapping[str, str] = field(default_factory=dict)
+    """The other entries of LD_PRELOAD that it would leave out, and why."""
 
     @property
     def ok(self) -> bool:
@@ -160,14 +167,14 @@ class Loading:
         return not self.missing and self.ignored is None
 
 
-def try_loading(library: Path, environment: Mapping[str, str] | None = None) -> Loading:
+def try_loading(library: Path, environment: Mapping[str, str] | None = None, *, preload: str | None = None) -> Loading:
     """Ask the dynamic loader what it would do with ``library`` in LD_PRELOAD; no code of the library runs.
 
-    ``environment`` is that of the process to start, by default this one's; its LD_PRELOAD is replaced. Raises
-    TmsFileError when the library is damaged.
+    ``environment`` is that of the process to start, by default this one's; its LD_PRELOAD is replaced by ``preload``,
+    which names the library among others, or by the library alone. Raises TmsFileError when the library is damaged.
     """
     read_library(content_of(library), str(library))  # The loader maps the file, and a truncated one kills it.
-    variables = {**(os.environ if environment is None else environment), "LD_PRELOAD": str(library)}
+    variables = {**(os.environ if environment is None else environment), "LD_PRELOAD": preload or str(library)}
     variables["LD_TRACE_LOADED_OBJECTS"] = "1"  # As ldd does: ld.so(8).
     # Where a loader does not know the variable, an empty program runs.
     done = subprocess.run(
@@ -184,7 +191,9 @@ def try_loading(library: Path, environment: Mapping[str, str] | None = None) -> 
     # A path with a blank is warned of in pieces, so what counts is whether the library shows among what is loaded.
     taken = any(line.strip().startswith(f"{library} (0x") for line in done.stdout.splitlines())
     warned = [line.split("ld.so: ")[-1] for line in done.stderr.splitlines() if "cannot be preloaded" in line]
-    return Loading(tuple(dict.fromkeys(missing)), None if taken else (warned or ["it does not say why"])[0])
+    others = {found["entry"]: found["why"] for line in warned if (found := _IGNORED.match(line))} if taken else {}
+    why = None if taken else (warned or ["it does not say why"])[0]
+    return Loading(tuple(dict.fromkeys(missing)), why, others)
 
 
 def runtime_folders(missing: Iterable[str], roots: Iterable[Path]) -> tuple[Path, ...]:
@@ -215,3 +224,18 @@ def check_loads(library: Path, environment: Mapping[str, str] | None = None) -> 
         raise TmsFileError(f"{library} cannot be preloaded here: the loader does not find {names}", hint=hint)
     if loading.ignored:
         raise TmsFileError(f"the loader would leave {library} out: {loading.ignored}")
+
+
+def check_others(library: Path, environment: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the entries of ``environment``'s LD_PRELOAD that the loader would leave out beside ``library``, and why.
+
+    Raises TmsFileError when one of them needs a library that the loader does not find, which ends the process.
+    """
+    loading = try_loading(library, environment, preload=environment["LD_PRELOAD"])
+    if loading.missing:
+        others = ", ".join(entry for entry in environment["LD_PRELOAD"].split(":") if entry != str(library))
+        raise TmsFileError(
+            f"LD_PRELOAD names {others} as well, and the loader does not find {', '.join(loading.missing)} for it",
+            hint="the process would end with code 127 before it starts: take the entry out, or set LD_LIBRARY_PATH",
+        )
+    return loading.others_ignored

@@ -52,7 +52,4 @@ def _has_field(config: object, name: str) -> bool:
 
 
 def _takes(ddp_class: type | None, name: str) -> bool:
-    if ddp_class is None:
-        return False
-    parameter = inspect.signature(ddp_class).parameters.get(name)
-    return parameter is not None and parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    return ddp_class is not None and name in inspect.signature(ddp_class).parameters

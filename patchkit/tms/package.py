@@ -130,7 +130,7 @@ def package_at(path: Path, *, cache: Path) -> Package:
             raise TmsNotFoundError(f"{path} holds no torch_memory_saver", hint="name its site-packages folder")
         return found
     if not path.is_file():
-        raise TmsNotFoundError(f"{path} does not exist")
+        raise TmsNotFoundError(f"{path} is neither a file nor a folder" if path.exists() else f"{path} does not exist")
     if path.suffix == ".whl" or zipfile.is_zipfile(path):
         return Package(path.name, _unpacked(path, cache))
     return Package(str(path), path.resolve().parent, path.resolve())

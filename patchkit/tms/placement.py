@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from patchkit.errors import PlacementError
 from patchkit.tms import imports
-from patchkit.tms.capabilities import has_pools, pools_of
+from patchkit.tms.capabilities import has_pools, in_torch_mode, pools_of
 from patchkit.tms.states import GRADIENTS
 
 _TRUE = ("1", "true", "TRUE", "yes", "YES")
@@ -43,6 +43,8 @@ class Segment:
     size: int
     allocated: int
     """Bytes of it that are in use."""
+    requested: int | None
+    """Bytes that were asked for in it and are in use; None when torch does not say."""
     placement: Placement | None
     """None: nothing that torch_memory_saver tracks."""
 
@@ -77,6 +79,23 @@ class Placements:
                 found[segment.placement.tag] = (held + segment.size, used + segment.allocated)
         return found
 
+    def bytes_by_backup(self, backup: Backup) -> dict[str, int]:
+        """Return the bytes that torch holds, by tag, of memory with that backup: what a pause copies."""
+        found: dict[str, int] = {}
+        for segment in self._segments:
+            if segment.placement is not None and segment.placement.backup is backup:
+                found[segment.placement.tag] = found.get(segment.placement.tag, 0) + segment.size
+        return found
+
+    def requested_bytes(self, tag: str) -> int | None:
+        """Return the bytes that were asked for under ``tag`` and are in use; None when torch does not say."""
+        found = [each.requested for each in self._segments if each.placement and each.placement.tag == tag]
+        return None if None in found else sum(size for size in found if size is not None)
+
+    def untracked_bytes(self) -> int:
+        """Return the bytes that torch holds outside of what torch_memory_saver tracks: no pause frees them."""
+        return sum(segment.size for segment in self._segments if segment.placement is None)
+
 
 def placements_of(
     saver: Any,
@@ -98,13 +117,15 @@ def placements_of(
         return None
     by_pool = {tuple(pool.id): _of_key(key) for key, pool in pools_of(saver).items() if hasattr(pool, "id")}
     initial = initial_placement(environment)
-    if initial is not None:
+    # In hook mode torch, nothing stands between torch's own pool and the driver, whatever the environment says.
+    if initial is not None and not in_torch_mode(saver):
         by_pool[_DEFAULT_POOL] = initial
     return Placements(
         Segment(
             address=segment["address"],
             size=segment["total_size"],
             allocated=segment.get("allocated_size", 0),
+            requested=_requested(segment),
             placement=by_pool.get(tuple(segment["segment_pool_id"])),
         )
         for segment in snapshot
@@ -114,6 +135,12 @@ def placements_of(
 def _snapshot() -> Sequence[Mapping[str, Any]] | None:
     take = getattr(imports.torch().cuda, "memory_snapshot", None)
     return None if take is None else list(take())
+
+
+def _requested(segment: Mapping[str, Any]) -> int | None:
+    used = [block for block in segment.get("blocks", ()) if block.get("state") == "active_allocated"]
+    known = "blocks" in segment and all("requested_size" in block for block in used)
+    return sum(block["requested_size"] for block in used) if known else None
 
 
 def _of_key(key: tuple[Any, ...]) -> Placement:
@@ -233,3 +260,36 @@ def ddp_buffers(
                 there = [part for part in parts if part[1] is not None]
                 found += [Buffer(f"{place}.{name}", tensor, *where) for name, tensor, where in there]
     return tuple(found)
+
+
+def optimizer_buffers(optimizer: Any, *, tag: str = "default", backup: bool = True) -> tuple[Buffer, ...]:
+    """Return the state that an optimizer keeps on the device, with where it should lie.
+
+    For optimizers of torch and Megatron (those inside of others too), after a checkpoint was loaded and after the
+    first step: what was allocated elsewhere stays on the device at every pause.
+    """
+    found: dict[int, Buffer] = {}
+
+    def add(name: str, tensor: Any) -> None:
+        if hasattr(tensor, "data_ptr") and getattr(tensor, "is_cuda", True):
+            found.setdefault(id(tensor), Buffer(name, tensor, tag, backup))
+
+    for at, inner in enumerate(_innermost(optimizer)):
+        for number, group in enumerate(inner.param_groups):
+            for index, parameter in enumerate(group["params"]):
+                place = f"optimizer {at}: group {number}, parameter {index}"
+                for name, value in inner.state.get(parameter, {}).items():
+                    add(f"{place}: {name}", value)
+    return tuple(found.values())
+
+
+def _innermost(optimizer: Any) -> Iterator[Any]:
+    """Yield the optimizers of torch inside: Megatron has ``chained_optimizers``, and in each an ``optimizer``."""
+    chained = getattr(optimizer, "chained_optimizers", None)
+    if chained is not None:
+        for each in chained:
+            yield from _innermost(each)
+    elif getattr(optimizer, "optimizer", None) is not None:
+        yield from _innermost(optimizer.optimizer)
+    elif hasattr(optimizer, "param_groups"):
+        yield optimizer

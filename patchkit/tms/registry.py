@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from patchkit.errors import CapabilityError, OrderError
+from patchkit.errors import CapabilityError, GuardUseError, OrderError
 from patchkit.tms import imports
 from patchkit.tms.capabilities import Capabilities, capabilities_of, check_environment
+from patchkit.tms.claims import Claim
 from patchkit.tms.growth import Counted, Growth, count_pools
 from patchkit.tms.placement import Backup, initial_placement
-from patchkit.tms.rules import unknown, unreadable, without_backup
+from patchkit.tms.rules import check_name, other_contents, unknown, unreadable, without_backup
 from patchkit.tms.states import GRADIENTS, State, Tag, call_site
 from patchkit.tms.tags import entered_without_backup, undeclared
 from patchkit.tms.views import Views
@@ -29,7 +31,16 @@ class Registry:
         self._growth = Growth(tracked or (lambda: count_pools(self.saver)))
         self._capabilities: Capabilities | None = None
         self._lock = threading.RLock()
+        self._claim = Claim(self.saver, self, call_site())
         self.views = Views()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy would have states of its own for the same memory."""
+        raise GuardUseError(
+            f"the guard made at {self._claim.site} cannot be pickled or copied: it belongs to the memory of process"
+            f" {self._claim.process}",
+            hint="make one in each process, and leave it out of what is sent (__getstate__)",
+        )
 
     def add_tag(
         self,
@@ -38,21 +49,26 @@ class Registry:
         backup: bool,
         restore: Callable[[], object] | None = None,
         buffers: Callable[[], Iterable[Any]] | None = None,
+        contents: str | None = None,
+        later: bool = False,
     ) -> None:
         """Declare a tag, in the order in which restorers shall run.
 
-        Without backup, ``restore`` writes the contents again after each resume; for the tag ``grad_buffer`` the tensors
-        that ``buffers`` returns are zeroed instead. ``buffers`` also serves to poison. A tag can be declared again
-        while it is active. Raises OrderError while it is not.
+        Without backup, ``restore`` writes the contents again after each resume, and ``contents`` is what it writes, by
+        a name such as ``actor``; for the tag ``grad_buffer`` the tensors that ``buffers`` returns are zeroed instead.
+        With ``later`` nobody restores, because an update writes it: a resume leaves it unrestored until
+        `mark_restored`. ``buffers`` also serves to poison. A tag can be declared again while it is active. Raises
+        OrderError while it is not, and for a name that torch_memory_saver would take for another one.
         """
-        with self._lock:
-            here = call_site()
+        with self._entered("add_tag()") as here:
+            check_name("add_tag()", name, here)
             known = self._tags.get(name)
             if known is not None and known.state is not State.ACTIVE:
                 rule = f"it is {known.state.value}"
                 raise OrderError("add_tag()", tag=name, rule=rule, here=here, earlier=known.site)
-            tag = Tag(name, backup, restore, buffers, zero=name == GRADIENTS and restore is None)
-            tag.epoch = known.epoch if known else 0
+            zero = name == GRADIENTS and restore is None and not later
+            tag = Tag(name, backup, restore, buffers, zero=zero, later=later, writes=contents)
+            tag.epoch, tag.contents = (known.epoch, known.contents) if known else (0, None)
             tag.site = here
             self._tags[name] = tag
 
@@ -83,22 +99,36 @@ class Registry:
         """Return how many times ``tag`` was paused: whoever remembers what is in it has to remember this too."""
         return self._known(tag, "epoch()", call_site()).epoch
 
+    def contents(self, tag: str) -> str | None:
+        """Return what is in ``tag``, as its restorer or `mark_restored` said it; None when nobody did since a pause."""
+        return self._known(tag, "contents()", call_site()).contents
+
+    def describe(self) -> dict[str, tuple[str, ...]]:
+        """Return by tag its state, backup, number of pauses, contents and restorer, in words, to be compared."""
+        with self._entered("describe()"):
+            return {name: tag.words for name, tag in self._tags.items()}
+
     def check_readable(self, *tags: str, call: str = "check_readable()") -> None:
         """Raise PausedError or UnrestoredError unless all of ``tags`` (none: every known one) hold their contents."""
-        with self._lock:
-            here = call_site()
+        with self._entered(call) as here:
             for name in tags or tuple(self._tags):
                 each = self._known(name, call, here)
                 if each.state is not State.ACTIVE:
                     raise unreadable(call, each, here)
+
+    def _check_contents(self, wanted: Mapping[str, str], call: str, here: str) -> None:
+        for name, what in wanted.items():
+            each = self._known(name, call, here)
+            if each.contents != what:
+                raise other_contents(call, each, what, here)
 
     def check_growth(self) -> None:
         """Raise TrackedGrowthError when memory was allocated under a paused tag; also done by most other calls.
 
         Call it after freeing while asleep: what is allocated after a free that nobody counted may replace it unnoticed.
         """
-        with self._lock:
-            self._check_growth("check_growth()", call_site())
+        with self._entered("check_growth()") as here:
+            self._check_growth("check_growth()", here)
 
     def named_parameters(self, module: Any, *, tags: Iterable[str] = ()) -> Iterator[tuple[str, Any]]:
         """Yield parameters of ``module``, checking before each that ``tags`` (none: all but gradients) are there."""
@@ -106,6 +136,15 @@ class Registry:
         for name, parameter in module.named_parameters():
             self.check_readable(*names, call="named_parameters()")
             yield name, parameter
+
+    @contextmanager
+    def _entered(self, call: str) -> Iterator[str]:
+        """Have the states for oneself; yields the place of the call. Raises GuardUseError in a forked process."""
+        here = call_site()
+        # Before the lock, which another thread of the parent may have had.
+        self._claim.check_process(call, here)
+        with self._lock:
+            yield here
 
     def _kept(self) -> tuple[str, ...]:
         """What a checkpoint cannot do without."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from patchkit.errors import MissingRestorerError, OrderError, PausedError, UnrestoredError
+from patchkit.errors import ContentsError, MissingRestorerError, OrderError, PausedError, UnrestoredError
 from patchkit.tms.states import GRADIENTS, State, Tag
 
 
@@ -12,6 +12,13 @@ def unknown(call: str, name: str, known: Iterable[str], here: str) -> OrderError
     """A tag that nobody declared: a slip of the pen would pause nothing."""
     rule = f"nobody declared it, known are {', '.join(known)}"
     return OrderError(call, tag=name, rule=rule, here=here, hint=f"add_tag({name!r}, ...) first")
+
+
+def check_name(call: str, name: object, here: str) -> None:
+    """Raise OrderError for what torch_memory_saver would take for another tag: "" is every tag, and NUL an end."""
+    if not isinstance(name, str) or not name or not name.isprintable():
+        rule = "the name of a tag is a text that is not empty and can be printed"
+        raise OrderError(call, tag=repr(name), rule=rule, here=here)
 
 
 def already(call: str, tag: Tag, here: str) -> OrderError:
@@ -25,7 +32,21 @@ def unreadable(call: str, tag: Tag, here: str) -> OrderError:
         rule = "it is paused; touching it is an illegal access"
         return PausedError(call, tag=tag.name, rule=rule, here=here, earlier=tag.site, hint="resume() first")
     rule = "it was resumed without its contents, and nobody restored them"
-    return UnrestoredError(call, tag=tag.name, rule=rule, here=here, earlier=tag.site, hint="restore() first")
+    hint = "mark_restored() after the update that writes them" if tag.later else "restore() first"
+    return UnrestoredError(call, tag=tag.name, rule=rule, here=here, earlier=tag.site, hint=hint)
+
+
+def other_contents(call: str, tag: Tag, wanted: str, here: str) -> ContentsError:
+    """The contents of a tag are there, and not those that are asked for."""
+    rule = f"it holds {tag.contents or 'nobody said what'}, and {wanted} is asked for"
+    hint = f"write {wanted} into it, and mark_restored({tag.name!r}, contents={wanted!r})"
+    return ContentsError(call, tag=tag.name, rule=rule, here=here, earlier=tag.site, hint=hint)
+
+
+def restoring(call: str, tag: Tag, here: str, earlier: str) -> OrderError:
+    """A restorer asks for what it is there for."""
+    rule = "its restorer is running"
+    return OrderError(call, tag=tag.name, rule=rule, here=here, earlier=earlier, hint="write the contents, and return")
 
 
 def no_restorer(call: str, tag: Tag, here: str) -> MissingRestorerError:
@@ -37,6 +58,17 @@ def no_restorer(call: str, tag: Tag, here: str) -> MissingRestorerError:
         rule=f"it has no backup, so a pause loses its contents; it needs {needed}",
         here=here,
         hint=f"add_tag({tag.name!r}, backup=False, ...) with {needed}, before the first pause",
+    )
+
+
+def forgotten(call: str, tag: Tag, size: int, here: str) -> MissingRestorerError:
+    """Buffers of a tag would not be zeroed, because nobody named them."""
+    return MissingRestorerError(
+        call,
+        tag=tag.name,
+        rule=f"{size} bytes of it are in none of its buffers, and would not be zeroed after a resume",
+        here=here,
+        hint="return all tensors from buffers=, those of expert_parallel_buffers and extra_main_grads too",
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ class Hold:
     """What it keeps from being paused; None is everything."""
     site: str
     """Where it was taken."""
+    thread: int | None = None
+    """The one thread that it does not bind."""
 
 
 class Sections(Registry):
@@ -36,8 +39,11 @@ class Sections(Registry):
         For whatever holds addresses over a pause: process groups of NCCL, handles that were sent to other processes, a
         parameter gather that is under way in the gradient buffer.
         """
-        hold = Hold(what, None if tags is None else frozenset(tags), call_site())
-        with self._lock:
+        names = None if tags is None else frozenset(tags)
+        with self._entered("take_hold()") as here:
+            for name in names or ():
+                self._known(name, "take_hold()", here)
+            hold = Hold(what, names, here)
             self._holds.append(hold)
         return hold
 
@@ -57,52 +63,69 @@ class Sections(Registry):
             self.release(taken)
 
     @contextmanager
-    def section(self, what: str, *, reads: Iterable[str] | None = None) -> Iterator[None]:
+    def section(
+        self, what: str, *, reads: Iterable[str] | None = None, contents: Mapping[str, str] | None = None
+    ) -> Iterator[None]:
         """Declare that ``reads`` (None: everything but gradients) are read until the end of the with statement.
 
-        Raises PausedError or UnrestoredError at its start when they do not hold their contents, and TrackedGrowthError
-        at both ends when memory was allocated under a paused tag.
+        ``contents`` says by tag what has to be in there, such as ``{"param_buffer": "actor"}``. Raises PausedError,
+        UnrestoredError or ContentsError at its start when they do not hold that, and TrackedGrowthError at both ends
+        when memory was allocated under a paused tag.
         """
-        names = self._kept() if reads is None else tuple(reads)
-        here = call_site()
         call = f"{what}()"
-        self._check_growth(call, here)
-        if names:
-            self.check_readable(*names, call=call)
-        with self.hold(what, tags=names):
+        # In one piece: another thread may not pause between the check and the hold.
+        with self._entered(call) as here:
+            names = tuple(dict.fromkeys([*(self._kept() if reads is None else reads), *(contents or ())]))
+            self._check_growth(call, here)
+            if names:
+                self.check_readable(*names, call=call)
+            self._check_contents(contents or {}, call, here)
+            taken = self.take_hold(what, tags=names)
+        try:
             yield
-        self._check_growth(f"the end of {call}", here)
+        finally:
+            self.release(taken)
+        with self._lock:
+            self._check_growth(f"the end of {call}", here)
 
     @contextmanager
-    def save(self, *, reads: Iterable[str] | None = None) -> Iterator[None]:
+    def save(self, *, reads: Iterable[str] | None = None, contents: Mapping[str, str] | None = None) -> Iterator[None]:
         """Declare that a checkpoint is written; see `section`."""
-        with self.section("save", reads=reads):
+        with self.section("save", reads=reads, contents=contents):
             yield
 
     @contextmanager
-    def export(self, *, reads: Iterable[str] | None = None) -> Iterator[None]:
+    def export(
+        self, *, reads: Iterable[str] | None = None, contents: Mapping[str, str] | None = None
+    ) -> Iterator[None]:
         """Declare that weights are exported; see `section`."""
-        with self.section("export", reads=reads):
+        with self.section("export", reads=reads, contents=contents):
             yield
 
     @contextmanager
-    def update(self, *, reads: Iterable[str] | None = None) -> Iterator[None]:
+    def update(
+        self, *, reads: Iterable[str] | None = None, contents: Mapping[str, str] | None = None
+    ) -> Iterator[None]:
         """Declare that weights are sent to an inference engine; see `section`.
 
         With ``reads=()`` for weights that come from a copy on the host while everything is paused.
         """
-        with self.section("update", reads=reads):
+        with self.section("update", reads=reads, contents=contents):
             yield
 
     @contextmanager
-    def step(self) -> Iterator[None]:
+    def step(self, *, contents: Mapping[str, str] | None = None) -> Iterator[None]:
         """Declare one optimizer step with its backward passes: it needs everything, and leaves clean gradients.
 
-        An exception leaves them dirty.
+        An exception leaves them dirty. ``contents`` is as in `section`: what is trained has to be in there.
         """
-        with self.section("step", reads=tuple(self._tags)):
+        with self.section("step", reads=tuple(self._tags), contents=contents):
             self.mark_gradients_dirty()
-            yield
+            try:
+                yield
+            except BaseException:
+                self.mark_gradients_dirty()  # A step inside of this one may have said otherwise.
+                raise
             self.mark_gradients_clean()
 
     def mark_gradients_dirty(self) -> None:
@@ -115,7 +138,7 @@ class Sections(Registry):
 
     def _check_held(self, tag: str, here: str) -> None:
         for held in self._holds:
-            if held.tags is None or tag in held.tags:
+            if held.thread != threading.get_ident() and (held.tags is None or tag in held.tags):
                 rule = f"it is needed until the end of: {held.what}"
                 raise HeldError("pause()", tag=tag, rule=rule, here=here, earlier=held.site)
 

@@ -1,116 +1,41 @@
-"""How many parameters a rank of Megatron holds, from the shape of the model and the sizes of parallelism."""
+"""Shape and layout of a model from Megatron's arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from patchkit.errors import UsageError
+from patchkit.tms.layers import (
+    ATTENTION,
+    DENSE,
+    EXPERTS,
+    MAMBA,
+    MLP,
+    SPARSE,
+    Latent,
+    Layout,
+    Mamba,
+    Shape,
+    exactly,
+    rank_parameters,
+)
 
+__all__ = ["Latent", "Layout", "Mamba", "Shape", "from_megatron", "rank_parameters"]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """A GPT of Megatron; the names are those of its arguments, shortened."""
-
-    layers: int
-    hidden: int
-    ffn: int
-    """ffn_hidden_size of dense layers."""
-    heads: int
-    groups: int
-    """num_query_groups; as many as heads without grouped-query attention."""
-    channels: int
-    """kv_channels: the size of a head."""
-    vocabulary: int
-    """Padded, or to be padded to a multiple of ``vocabulary_multiple`` times tensor parallelism."""
-    vocabulary_multiple: int = 128
-    gated: bool = True
-    """SwiGLU and the like: three matrices instead of two."""
-    tied: bool = False
-    """Input and output embedding are one."""
-    linear_bias: bool = False
-    qkv_bias: bool = False
-    qk_norm: bool = False
-    norm_parameters: int = 1
-    """Of each channel: 1 for RMSNorm, 2 for LayerNorm."""
-    experts: int = 0
-    expert_ffn: int = 0
-    shared_expert_ffn: int = 0
-    dense_layers: int = 0
-    """Of a model with experts: layers without them, which come first."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """Sizes of parallelism."""
-
-    data: int = 1
-    """Ranks that hold the same dense parameters, context parallelism included."""
-    tensor: int = 1
-    pipeline: int = 1
-    expert: int = 1
-    expert_tensor: int | None = None
-    """None: as tensor."""
-
-    @property
-    def experts_tensor(self) -> int:
-        """Tensor parallelism of experts."""
-        return self.tensor if self.expert_tensor is None else self.expert_tensor
-
-    @property
-    def expert_data(self) -> int:
-        """Ranks that hold the same experts."""
-        return _exactly(self.data * self.tensor, self.expert * self.experts_tensor, "ranks of a stage over experts")
-
-
-def rank_parameters(shape: Shape, layout: Layout, stage: int) -> tuple[int, int]:
-    """Return the (dense, expert) parameters of a rank of pipeline stage ``stage``, counted from 0."""
-    per_stage = _exactly(shape.layers, layout.pipeline, "layers over pipeline stages")
-    own = range(stage * per_stage, (stage + 1) * per_stage)
-    with_experts = sum(shape.experts > 0 and layer >= shape.dense_layers for layer in own)
-    dense = per_stage * _attention(shape, layout) + (per_stage - with_experts) * _mlp(shape, layout, shape.ffn)
-    dense += with_experts * (shape.hidden * shape.experts + _mlp(shape, layout, shape.shared_expert_ffn))
-    dense += _ends(shape, layout, stage)
-    return dense, with_experts * _experts(shape, layout)
-
-
-def _attention(shape: Shape, layout: Layout) -> int:
-    """Attention with the two norms of its layer, which every tensor-parallel rank has whole."""
-    queries, keys = shape.heads * shape.channels, 2 * shape.groups * shape.channels
-    matrices = shape.hidden * (2 * queries + keys)
-    bias = (queries + keys) if shape.linear_bias or shape.qkv_bias else 0
-    whole = 2 * shape.hidden * shape.norm_parameters + (shape.hidden if shape.linear_bias else 0)
-    norms = 2 * shape.channels * shape.norm_parameters if shape.qk_norm else 0
-    return _exactly(matrices + bias, layout.tensor, "attention over tensor parallelism") + whole + norms
-
-
-def _mlp(shape: Shape, layout: Layout, ffn: int) -> int:
-    first = (2 if shape.gated else 1) * ffn
-    split = shape.hidden * (first + ffn) + (first if shape.linear_bias else 0)
-    whole = shape.hidden if shape.linear_bias and ffn else 0
-    return _exactly(split, layout.tensor, "ffn over tensor parallelism") + whole
-
-
-def _experts(shape: Shape, layout: Layout) -> int:
-    local = _exactly(shape.experts, layout.expert, "experts over expert parallelism")
-    matrices = (3 if shape.gated else 2) * shape.hidden * shape.expert_ffn
-    return local * _exactly(matrices, layout.experts_tensor, "an expert over expert tensor parallelism")
-
-
-def _ends(shape: Shape, layout: Layout, stage: int) -> int:
-    multiple = shape.vocabulary_multiple * layout.tensor
-    embedding = -(-shape.vocabulary // multiple) * multiple // layout.tensor * shape.hidden
-    first, last = stage == 0, stage == layout.pipeline - 1
-    # A tied output embedding on another stage than the input embedding is a second copy.
-    output = last and not (shape.tied and first)
-    return embedding * (first + output) + (shape.hidden * shape.norm_parameters if last else 0)
-
-
-def _exactly(value: int, parts: int, what: str) -> int:
-    if parts < 1 or value % parts:
-        raise UsageError(f"{what}: {value} cannot be divided by {parts}")
-    return value // parts
+_UNKNOWN = (
+    "moe_latent_size",
+    "account_for_embedding_in_pipeline_split",
+    "account_for_loss_in_pipeline_split",
+    "pipeline_model_parallel_layout",
+    "hybrid_attention_ratio",
+    "hybrid_mlp_ratio",
+    "experimental_attention_variant",
+    "heterogeneous_layers_config_path",
+    "encoder_num_layers",
+    "lora_rank",
+)
+"""Arguments that change how many parameters there are, or where, in a way that is not known here."""
 
 
 def from_megatron(arguments: Mapping[str, Any]) -> tuple[Shape, Layout]:
@@ -130,13 +55,19 @@ def from_megatron(arguments: Mapping[str, Any]) -> tuple[Shape, Layout]:
             raise UsageError(f"{' or '.join(names)} is needed, as a positive number; it is {found!r}")
         return found
 
+    for name in _UNKNOWN:
+        if get(name) and not (name == "encoder_num_layers" and get(name) == get("num_layers")):
+            raise UsageError(f"{name} {get(name)!r} is not known here")
     hidden, heads = need("hidden_size"), need("num_attention_heads")
     experts = get("num_moe_experts", get("num_experts", 0))
     gated = bool(get("swiglu", False) or get("gated_linear_unit", False))
     ffn = get("ffn_hidden_size") or (int(4 * hidden * 2 / 3 / 64) * 64 if gated else 4 * hidden)
     padded = get("padded_vocab_size")
+    hybrid = get("hybrid_layer_pattern") or get("hybrid_override_pattern")
+    layers = len(hybrid) if hybrid else need("num_layers")
+    dense, pattern = _kinds(hybrid, get("moe_layer_freq", 1), layers, experts)
     shape = Shape(
-        layers=need("num_layers"),
+        layers=layers,
         hidden=hidden,
         ffn=ffn,
         heads=heads,
@@ -153,9 +84,59 @@ def from_megatron(arguments: Mapping[str, Any]) -> tuple[Shape, Layout]:
         experts=experts,
         expert_ffn=get("moe_ffn_hidden_size", ffn) if experts else 0,
         shared_expert_ffn=get("moe_shared_expert_intermediate_size", 0),
-        dense_layers=_dense_layers(get("moe_layer_freq", 1), experts),
+        shared_expert_gate=bool(get("moe_shared_expert_gate", False)),
+        positions=need("max_position_embeddings") if get("position_embedding_type") == "learned_absolute" else 0,
+        dense_layers=dense,
+        pattern=pattern,
+        latent=_latent(get, need) if get("multi_latent_attention", False) else None,
+        mamba=_mamba(get) if MAMBA in pattern else Mamba(),
+        predictors=1 if get("mtp_use_repeated_layer") and get("mtp_num_layers") else get("mtp_num_layers", 0),
     )
-    return shape, _layout(arguments, need, get)
+    layout = _layout(arguments, need, get)
+    if layout.pipeline > 1 and get("virtual_pipeline_model_parallel_size", 1) > 1 and len(set(shape.kinds)) > 1:
+        raise UsageError("virtual pipeline stages with layers of several kinds are not known here")
+    return shape, layout
+
+
+def _latent(get: Callable[..., Any], need: Callable[..., int]) -> Latent:
+    return Latent(
+        query_rank=get("q_lora_rank"),
+        key_rank=need("kv_lora_rank"),
+        channels=need("qk_head_dim"),
+        position_channels=need("qk_pos_emb_head_dim"),
+        value_channels=need("v_head_dim"),
+    )
+
+
+def _mamba(get: Callable[..., Any]) -> Mamba:
+    usual = Mamba()
+    return Mamba(
+        state=get("mamba_state_dim", usual.state),
+        head=get("mamba_head_dim", usual.head),
+        groups=get("mamba_num_groups", usual.groups),
+        heads=get("mamba_num_heads"),
+    )
+
+
+def _kinds(hybrid: str | None, frequency: Any, layers: int, experts: int) -> tuple[int, str]:
+    """Return the dense layers that come first, and the pattern where that does not say it.
+
+    moe_layer_freq is a number n, for experts in every n-th layer from the first on, or a list of 0 and 1 by layer.
+    """
+    if hybrid:
+        known = ATTENTION + MLP + MAMBA + (EXPERTS if experts else "")
+        if other := set(hybrid) - set(known):
+            raise UsageError(f"a hybrid pattern with {', '.join(sorted(other))} is not known here: only {known}")
+        return 0, hybrid
+    if not experts or frequency == 1:
+        return 0, ""
+    if isinstance(frequency, int) and frequency > 1:
+        frequency = [int(layer % frequency == 0) for layer in range(layers)]
+    if not isinstance(frequency, list) or len(frequency) != layers or set(frequency) - {0, 1}:
+        raise UsageError(f"moe_layer_freq {frequency!r} is no positive number, and no list of 0 and 1 for each layer")
+    if sorted(frequency) == frequency:
+        return frequency.count(0), ""
+    return 0, "".join(SPARSE if each else DENSE for each in frequency)
 
 
 def _layout(arguments: Mapping[str, Any], need: Any, get: Any) -> Layout:
@@ -164,20 +145,13 @@ def _layout(arguments: Mapping[str, Any], need: Any, get: Any) -> Layout:
     if arguments.get("data_parallel_size") is not None:
         data = need("data_parallel_size") * context
     else:
-        data = _exactly(get("world_size", tensor * pipeline), tensor * pipeline, "ranks over tensor and pipeline")
+        data = exactly(get("world_size", tensor * pipeline), tensor * pipeline, "ranks over tensor and pipeline")
     return Layout(
         data=data,
         tensor=tensor,
         pipeline=pipeline,
         expert=get("expert_model_parallel_size", 1),
         expert_tensor=get("expert_tensor_parallel_size"),
+        first_layers=get("decoder_first_pipeline_num_layers") if pipeline > 1 else None,
+        last_layers=get("decoder_last_pipeline_num_layers") if pipeline > 1 else None,
     )
-
-
-def _dense_layers(frequency: Any, experts: int) -> int:
-    """moe_layer_freq: 1, or a list of 0 and 1 by layer, of which only zeros first is known here."""
-    if not experts or frequency == 1:
-        return 0
-    if isinstance(frequency, list) and sorted(frequency) == frequency:
-        return frequency.count(0)
-    raise UsageError(f"moe_layer_freq {frequency!r} is not known here: only 1, or a list with its zeros first")

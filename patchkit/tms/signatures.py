@@ -41,11 +41,18 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, dict=True, forbid_unk
     def _near(self) -> re.Pattern[str] | None:
         return re.compile(self.near, re.MULTILINE) if self.near else None
 
-    def fits(self, line: str, surroundings: str) -> bool:
-        """Tell whether a completed line with the lines around it is one of this kind."""
-        if not self._line.search(line):
-            return False
-        return self._near is None or self._near.search(surroundings) is not None
+    def is_line(self, line: str) -> bool:
+        """Tell whether a completed line is one of this kind, as far as the line tells."""
+        return self._line.search(line) is not None
+
+    def place_in(self, line: str) -> int:
+        """Return where in a line of this kind stands what makes it one."""
+        found = self._line.search(line)
+        return found.start() if found else 0
+
+    def is_near(self, surroundings: bytes) -> bool:
+        """Tell whether the second line that it takes, if any, is in the text around the first."""
+        return self._near is None or self._near.search(surroundings.decode(errors="replace")) is not None
 
 
 class Signatures(msgspec.Struct, frozen=True):
@@ -68,8 +75,12 @@ def known_signatures() -> Signatures:
 
 
 _PLACE = re.compile(
-    r"\[torch_memory_saver\.cpp\] (?P<what>.*?)\s*file=\S*?(?P<file>[\w.]+) func=(?P<function>\w+) line=(?P<line>\d+)"
+    r"\[torch_memory_saver\.cpp\] (?P<what>.*?)\s*"
+    r"file=(?:[^\n]*?/)?(?P<file>[\w.]+) func=(?P<function>\w+) line=(?P<line>\d+)"
 )
+
+Place = tuple[str, str, int]
+"""File, function and line."""
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -80,29 +91,39 @@ class Told(msgspec.Struct, frozen=True):
     """Which builds print this at that place; None when the line tells no place, empty when none is recorded."""
 
 
-def told(line: str, builds: Mapping[str, Fingerprint], before_fix: frozenset[str]) -> Told:
-    """Complete a line of torch_memory_saver: ``call=`` the call that failed, ``fix=`` before, after or unclear.
+class Teller:
+    """What the fingerprints say of the place that a line names."""
 
-    ``before_fix`` are the builds with the double release. A line that names no place is returned as it is.
-    """
-    found = _PLACE.search(line)
-    if not found:
-        return Told(line, None)
-    kind = found["what"].split()[0] if found["what"] else ""
-    # "CUresult error: 1 (...)" is recorded as the call that gives it; other texts stand as they are.
-    is_error = re.match(r"(CUresult|cudaError) error", found["what"]) is not None
-    calls: dict[str, list[str]] = {}
-    for name, build in builds.items():
-        for printed in build.prints:
-            if (printed.file, printed.function, printed.line) != (found["file"], found["function"], int(found["line"])):
-                continue
-            if is_error and printed.what.startswith(f"{kind} "):
-                calls.setdefault(printed.what.removeprefix(f"{kind} "), []).append(name)
-            elif not is_error and found["what"].startswith(printed.what):
+    def __init__(self, builds: Mapping[str, Fingerprint], before_fix: frozenset[str]) -> None:
+        """``before_fix`` are the builds with the double release."""
+        self._builds = tuple(builds)
+        self._before_fix = before_fix
+        self._prints: dict[Place, list[tuple[str, str]]] = {}
+        for name, build in builds.items():
+            for printed in build.prints:
+                place = printed.file, printed.function, printed.line
+                self._prints.setdefault(place, []).append((name, printed.what))
+
+    def told(self, line: str) -> Told:
+        """Complete a line of torch_memory_saver: ``call=`` the call that failed, ``fix=`` before, after or unclear.
+
+        A line that names no place is returned as it is.
+        """
+        found = _PLACE.search(line)
+        if not found:
+            return Told(line, None)
+        kind = found["what"].split()[0] if found["what"] else ""
+        # "CUresult error: 1 (...)" is recorded as the call that gives it; other texts stand as they are.
+        is_error = re.match(r"(CUresult|cudaError) error", found["what"]) is not None
+        calls: dict[str, list[str]] = {}
+        for name, what in self._prints.get((found["file"], found["function"], int(found["line"][:9])), ()):
+            if is_error and what.startswith(f"{kind} "):
+                calls.setdefault(what.removeprefix(f"{kind} "), []).append(name)
+            elif not is_error and found["what"].startswith(what):
                 calls.setdefault("", []).append(name)
-    names = tuple(name for name in builds if any(name in those for those in calls.values()))
-    call = "+".join(name for name in calls if name) or "unknown"
-    return Told(f"{line} call={call} fix={_side(names, before_fix)}", names)
+        names = tuple(name for name in self._builds if any(name in those for those in calls.values()))
+        call = "+".join(name for name in calls if name) or "unknown"
+        return Told(f"{line} call={call} fix={_side(names, self._before_fix)}", names)
 
 
 def _side(names: tuple[str, ...], before_fix: frozenset[str]) -> str:

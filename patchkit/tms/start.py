@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from patchkit.tms.elf import read_library
-from patchkit.tms.environment import ActorEnvironment, actor_environment
+from patchkit.tms.environment import ActorEnvironment, Note, actor_environment
 from patchkit.tms.fingerprints import known_builds
 from patchkit.tms.identity import gather
-from patchkit.tms.library import Runtime, check_loads, fitting_library, runtime_folders, try_loading
+from patchkit.tms.library import Runtime, check_loads, check_others, fitting_library, runtime_folders, try_loading
 from patchkit.tms.package import Package, content_of
 from patchkit.tms.verdict import SaverRecords, Standing, judge, standings
 
@@ -39,9 +40,13 @@ def start_environment(
         cpu_backup=cpu_backup,
         library_folders=runtime_folders(missing, roots),
     )
-    if check:
-        check_loads(library, {**before, **found.variables})
-    return found
+    if not check:
+        return found
+    after = {**before, **found.variables}
+    check_loads(library, after)
+    ignored = check_others(library, after)
+    notes = (Note(f"LD_PRELOAD named {entry}, which the loader leaves out: {why}") for entry, why in ignored.items())
+    return replace(found, notes=(*found.notes, *notes))
 
 
 def _defects(package: Package, records: SaverRecords) -> frozenset[str]:

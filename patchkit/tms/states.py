@@ -38,6 +38,12 @@ class Tag:
     """The tensors in it, asked for anew each time."""
     zero: bool = False
     """Whether zeros in the buffers restore it."""
+    later: bool = False
+    """Whether its contents come later, with an update, so that a resume leaves it unrestored."""
+    writes: str | None = None
+    """What its restorer writes, by a name of the framework, such as ``actor``."""
+    contents: str | None = None
+    """What is in it, by such a name; None is not known."""
     state: State = State.ACTIVE
     epoch: int = 0
     """Counts pauses: what was known of the contents before another epoch does not hold any more."""
@@ -49,7 +55,20 @@ class Tag:
     @property
     def restorable(self) -> bool:
         """Whether its contents are there again after a resume and a restore."""
-        return self.backup or self.restore is not None or (self.zero and self.buffers is not None)
+        return self.backup or self.later or self.restore is not None or (self.zero and self.buffers is not None)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What another rank would have to say of it too."""
+        zeroed = self.zero and self.buffers is not None
+        writer = "an update writes it" if self.later else "zeroed" if zeroed else "nobody restores it"
+        return (
+            self.state.value,
+            "backup" if self.backup else "no backup",
+            f"paused {self.epoch} times",
+            f"contents {self.contents}",
+            "a restorer" if self.restore is not None else writer,
+        )
 
 
 def call_site() -> str:

@@ -7,23 +7,48 @@ from typing import Any
 
 from patchkit.tms import imports
 from patchkit.tms.capabilities import pools_of
+from patchkit.tms.placement import placements_of
 from patchkit.tms.states import Tag
 
 
 def zero(tag: Tag) -> None:
     """Fill the buffers of ``tag`` with zeros."""
-    for tensor in tag.buffers() if tag.buffers else ():
+    for tensor in _tensors(tag):
         tensor.zero_()
 
 
 def poison(tags: Iterable[Tag]) -> None:
     """Fill the buffers of ``tags`` with NaN, those of integers with 0xFF in every byte."""
     for tag in tags:
-        for tensor in tag.buffers() if tag.buffers else ():
+        for tensor in _tensors(tag):
             if tensor.is_floating_point():
                 tensor.fill_(float("nan"))
             else:
                 tensor.view(imports.torch().uint8).fill_(0xFF)
+
+
+def forgotten_bytes(tag: Tag, saver: Any) -> int:
+    """Return how many bytes in use under ``tag`` are in none of its buffers; 0 when torch does not say what is in use.
+
+    Of tensors without an address, nothing is known either.
+    """
+    found = placements_of(saver)
+    used = None if found is None else found.requested_bytes(tag.name)
+    if not used:
+        return 0
+    tensors = _tensors(tag)
+    if not all(hasattr(tensor, "data_ptr") for tensor in tensors):
+        return 0
+    named: dict[int, int] = {}
+    for tensor in tensors:
+        address = tensor.data_ptr()
+        named[address] = max(named.get(address, 0), tensor.numel() * tensor.element_size())
+    return max(0, used - sum(named.values()))
+
+
+def _tensors(tag: Tag) -> list[Any]:
+    """The buffers that there are: without the distributed optimizer, some of Megatron's are None."""
+    return [tensor for tensor in (tag.buffers() if tag.buffers else ()) if tensor is not None]
 
 
 def undeclared(saver: Any, known: Collection[str]) -> dict[str, bool]:

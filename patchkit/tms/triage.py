@@ -6,27 +6,26 @@ searched; everything else is skipped.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import BinaryIO
 
+import msgspec
+
 from patchkit.tms.fingerprints import known_builds
-from patchkit.tms.signatures import FIX, Signature, Signatures, known_signatures, told
+from patchkit.tms.log_lines import LogReader
+from patchkit.tms.log_writers import messages, rank_of, times_of, without_terminal
+from patchkit.tms.signatures import FIX, Signature, Teller, known_signatures
 from patchkit.tms.verdict import SaverRecords, has_defect
 
-BLOCK = 1 << 20
-AROUND = 4096
-"""Bytes before and after a line in which a second line may stand; a longer line is cut."""
-
-_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_RAY = re.compile(r"\((?P<actor>[\w.:]+) pid=(?P<pid>\d+)(?:, ip=(?P<ip>[\d.a-fA-F:]+))?\)")
-_RANK = re.compile(r"\[(?:rank|default)?(?P<rank>\d+)\]:|\brank[ =:]?(?P<other>\d+)\b", re.IGNORECASE)
-_REPEATED = re.compile(r"\[repeated (\d+)x across cluster\]")
+_SHOWN = 400
+"""Characters of a line that a finding keeps."""
+_BEFORE = 80
+"""Of these, characters before the message when the line is longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True, rename="kebab"):
     """A kind of line that is in a log."""
 
     signature: Signature
@@ -63,20 +62,31 @@ class Triage:
 
 
 def triage(log: BinaryIO, records: SaverRecords) -> Triage:
-    """Read a log to its end, in constant memory. Any bytes will do."""
-    reader = _Reader(log, known_signatures())
+    """Read a log to its end, in constant memory. Any bytes will do; raises TmsFileError for what is no text at all."""
+    known = known_signatures()
+    reader = LogReader(log, known.anchors)
     builds = known_builds()
     defect = next((item for item in records.defects if item.id == FIX), None)
     before_fix = frozenset(name for name in builds if defect and has_defect(name, defect))
+    teller = Teller(builds, before_fix)
+
+    @lru_cache(maxsize=4096)
+    def read(message: str) -> tuple[tuple[str, ...] | None, tuple[Signature, ...]]:
+        """A crash that repeats itself says the same again and again."""
+        told = teller.told(message)
+        return told.builds, tuple(item for item in known.signatures if item.is_line(told.text))
+
     # Lines of different builds say different things, although they are of one kind.
     tallies: dict[tuple[str, tuple[str, ...] | None], _Tally] = {}
     common: tuple[str, ...] | None = None
-    for number, raw, surroundings in reader.lines():
-        line = told(_COLOUR.sub("", raw), builds, before_fix)
-        common = _agreeing(common, line.builds)
-        signature = next((item for item in reader.known.signatures if item.fits(line.text, surroundings)), None)
-        if signature:
-            tallies.setdefault((signature.id, line.builds), _Tally(signature, line.builds)).add(number, raw)
+    for line in reader.lines():
+        for before, message in messages(without_terminal(line.raw.decode(errors="replace"))):
+            message_builds, possible = read(message.strip())
+            common = _agreeing(common, message_builds)
+            signature = next((item for item in possible if item.is_near(line.around)), None)
+            if signature:
+                tally = tallies.setdefault((signature.id, message_builds), _Tally(signature, message_builds))
+                tally.add(line.number, before, message.strip())
     found = [tally.finding(before_fix) for tally in tallies.values()]
     found.sort(key=lambda item: (item.signature.severity != "fatal", item.first_line))
     return Triage(reader.size, reader.line_count, tuple(found), common)
@@ -99,16 +109,22 @@ class _Tally:
     first_line: int = 0
     text: str = ""
 
-    def add(self, number: int, raw: str) -> None:
-        plain = _COLOUR.sub("", raw).strip()
+    def add(self, number: int, before: str, message: str) -> None:
         if not self.count:
-            self.first_line, self.text = number, plain[:400]
-        # Ray shows a line of several actors once, with how many more there were.
-        repeated = _REPEATED.search(plain)
-        times = 1 + (int(repeated[1]) if repeated else 0)
+            self.first_line, self.text = number, self._shown(before, message)
+        times = times_of(message)
         self.count += times
-        rank = rank_of(plain)
+        rank = rank_of(message, before)
         self.ranks[rank] = self.ranks.get(rank, 0) + times
+
+    def _shown(self, before: str, message: str) -> str:
+        """Return the line; of a long one the part that matters."""
+        whole = f"{before}{message}".strip()
+        if len(whole) <= _SHOWN:
+            return whole
+        at = len(before.lstrip()) if before else self.signature.place_in(message)
+        start = max(0, at - _BEFORE)
+        return ("..." if start else "") + whole[start:][: _SHOWN - 3 * bool(start)]
 
     def finding(self, before_fix: frozenset[str]) -> Finding:
         return Finding(
@@ -139,72 +155,3 @@ def _conclusion(names: tuple[str, ...] | None, before_fix: frozenset[str]) -> st
 def short(build: str) -> str:
     """Return a release as it is, and a commit's first nine digits."""
     return build[:9] if len(build) == 40 else build
-
-
-def rank_of(line: str) -> str:
-    """Return who wrote a line: ``rank 3``, ``ACTOR pid=12 ip=10.0.0.1``, or an empty name."""
-    if found := _RAY.search(line):
-        return f"{found['actor']} pid={found['pid']}" + (f" ip={found['ip']}" if found["ip"] else "")
-    if found := _RANK.search(line):
-        return f"rank {found['rank'] or found['other']}"
-    return ""
-
-
-class _Reader:
-    """The lines of a log that hold an anchor, with what is around them."""
-
-    def __init__(self, log: BinaryIO, known: Signatures) -> None:
-        self.known = known
-        self.size = 0
-        self.line_count = 0
-        self._log = log
-        self._anchors = [(key.encode(), [text.encode() for text in texts]) for key, texts in known.anchors.items()]
-
-    def lines(self) -> Iterator[tuple[int, str, str]]:
-        """Yield number, text, and the surroundings of each line that matters."""
-        buffer, done, newlines = b"", 0, 0
-        passed, seen = 0, -1  # Offsets in the log: of the buffer, and of the last line that was yielded.
-        ended_with_newline = True
-        while True:
-            block = self._log.read(BLOCK)
-            self.size += len(block)
-            if block:
-                ended_with_newline = block.endswith(b"\n")
-            buffer += block
-            # What follows a line has to be there too before it can be judged.
-            limit = len(buffer) if not block else max(done, len(buffer) - AROUND)
-            counted, at = newlines, 0
-            for start, end in self._found(buffer, done, limit):
-                if passed + start <= seen:
-                    continue
-                seen = passed + start
-                counted += buffer.count(b"\n", at, start)
-                at = start
-                around = buffer[max(0, start - AROUND) : end + AROUND]
-                yield counted + 1, buffer[start:end].decode(errors="replace"), around.decode(errors="replace")
-            if not block:
-                self.line_count = newlines + buffer.count(b"\n") + (not ended_with_newline)
-                return
-            kept = max(0, limit - AROUND)
-            newlines += buffer.count(b"\n", 0, kept)
-            buffer, done, passed = buffer[kept:], limit - kept, passed + kept
-
-    def _found(self, buffer: bytes, begin: int, limit: int) -> list[tuple[int, int]]:
-        """Return start and end of the lines with an anchor that begins in ``begin`` to ``limit``."""
-        lines: dict[int, int] = {}
-        for key, texts in self._anchors:
-            longest = max(map(len, texts))
-            for anchor in texts if buffer.find(key, begin, limit + longest - 1) >= 0 else ():
-                lines.update(self._with(anchor, buffer, begin, limit))
-        return sorted(lines.items())
-
-    @staticmethod
-    def _with(anchor: bytes, buffer: bytes, begin: int, limit: int) -> Iterator[tuple[int, int]]:
-        """Yield start and end of the lines with one anchor; a line without end is cut."""
-        # An anchor across the limit belongs to this round: the next one looks from the limit on.
-        at = buffer.find(anchor, begin, limit + len(anchor) - 1)
-        while at >= 0:
-            start = buffer.rfind(b"\n", max(0, at - AROUND), at) + 1 or max(0, at - AROUND)
-            end = buffer.find(b"\n", at, at + AROUND)
-            yield start, end if end >= 0 else min(len(buffer), at + AROUND)
-            at = buffer.find(anchor, at + len(anchor), limit + len(anchor) - 1)

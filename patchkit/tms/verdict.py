@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
+import msgspec
+
 from patchkit.tms.fingerprints import Fingerprint
 
 MINIMUM = "double-release"
@@ -121,8 +123,7 @@ class Verdict:
     """Why these, and what does not agree; one sentence each."""
 
 
-@dataclass(frozen=True, slots=True)
-class DefectStanding:
+class DefectStanding(msgspec.Struct, frozen=True, rename="kebab"):
     """A defect, and whether the build has it."""
 
     id: str
@@ -180,7 +181,8 @@ def _by_traits(evidence: Evidence, builds: Mapping[str, Fingerprint]) -> Verdict
     if not evidence.exports:
         # Python files alone: nothing is tracked, whatever they are.
         names = tuple(name for name, build in builds.items() if dict(build.python) == dict(evidence.python))
-        return Verdict(names, (*reasons, "there is no library: only the Python files could be compared"))
+        without = "the library exports no function of torch_memory_saver" if evidence.digests else "there is no library"
+        return Verdict(names, (*reasons, f"{without}: only the Python files could be compared"))
     names = tuple(name for name, build in builds.items() if _has_traits(evidence, build))
     if not names:
         return Verdict((), (*reasons, "no recorded build has these symbols: a fork, or newer than the records"))

@@ -1,53 +1,35 @@
-"""A revision of a git repository, read without a checkout, and new branches made without touching one.
+"""A revision of a git repository, read without a checkout.
 
-The only module that uses GitPython, which in turn runs the git program.
+The only module that uses GitPython, which in turn runs the git program: for objects that are read one by one. Whoever
+only asks git something does without.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING
 
-from patchkit.errors import RevisionNotFoundError, TreeError, UnsafePathError, UsageError
-from patchkit.trees.interface import Edits
-from patchkit.trees.new_folder import new_folder
+from patchkit.errors import TreeError, UnsafePathError
+from patchkit.trees.git_program import GitProgram, no_git
 from patchkit.trees.paths import checked
 
 if TYPE_CHECKING:
     import git
 
-_OWN_SETTINGS = (
-    # What is written must not depend on whose machine it is, and nobody's hooks are ours to run.
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.splitIndex=false",
-    "i18n.commitEncoding=UTF-8",
-)
-_FALLBACK_COMMITTER = {"GIT_COMMITTER_NAME": "patchkit", "GIT_COMMITTER_EMAIL": "patchkit@localhost"}
-_LINK, _SUBMODULE = 0o120000, 0o160000
+LINK, SUBMODULE = 0o120000, 0o160000
+"""Modes of what is no file."""
+_FOLDER = 0o040000
+_NOTHING = (0, "")
 
 
 @dataclass(frozen=True, slots=True)
-class CommitSpec:
-    """One commit to make."""
-
-    message: str
-    author_name: str
-    author_email: str
-    author_date: str
-    """In any form that git takes, such as ``2026-11-29T12:00:00+00:00``."""
-    edits: Edits
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class Entry:
     """What a revision has at a path."""
 
     path: str
@@ -56,6 +38,7 @@ class _Entry:
 
     @property
     def is_file(self) -> bool:
+        """Whether it is a regular file."""
         return stat.S_ISREG(self.mode)
 
 
@@ -67,12 +50,13 @@ class GitTree:
     """
 
     def __init__(
-        self, repository: Path, revision: str, *, download: bool = True, _shared: git.Repo | None = None
+        self, repository: Path, revision: str, *, download: bool = True, _shared: _Objects | None = None
     ) -> None:
         self.repository = repository
         self.revision = revision
-        self._repo = _opened(repository, download=download) if _shared is None else _shared
-        self.commit = _commit(self._repo, repository, revision)
+        self._objects = _Objects(GitProgram(repository, download=download)) if _shared is None else _shared
+        self.program = self._objects.program
+        self.commit = self.program.commit(revision)
         """The 40 hexadecimal digits of the commit."""
 
     @property
@@ -86,38 +70,40 @@ class GitTree:
         return ".patchkit/manifest.json"
 
     def at(self, revision: str) -> GitTree:
-        """Return another revision of the same repository, read in the same way; costs no new git process."""
-        return GitTree(self.repository, revision, _shared=self._repo)
+        """Return another revision of the same repository, read in the same way by the same git process."""
+        return GitTree(self.repository, revision, _shared=self._objects)
 
     def read(self, path: str) -> bytes | None:
         """Return the bytes of ``path``, or None. Raises UnsafePathError on a link."""
         blob = self.blob_id(path)
-        return None if blob is None else self._content(blob)
+        return None if blob is None else self.content(blob)
 
     def blob_id(self, path: str) -> str | None:
         """Return the blob id of ``path`` without reading its content, or None. Raises UnsafePathError on a link."""
-        from git import Commit  # noqa: PLC0415 - see _opened
-
-        with _talking(self._repo, self.label, f"{self.commit}:{path}"):
-            try:
-                found = Commit(self._repo, bytes.fromhex(self.commit)).tree.join(checked(path))
-            except KeyError:
-                return None
-        if found.mode == _LINK:
+        *folders, name = checked(path).split("/")
+        with self._talking(f"{self.commit}:{path}"):
+            entries = self._objects.folder(f"{self.commit}^{{tree}}")
+            for folder in folders:
+                mode, object_id = entries.get(folder, _NOTHING)
+                if mode != _FOLDER:
+                    return None
+                entries = self._objects.folder(object_id)
+        mode, object_id = entries.get(name, _NOTHING)
+        if mode == LINK:
             raise UnsafePathError(f"{self.label}: {path} is a link, and links are not followed")
-        return str(found.hexsha) if stat.S_ISREG(found.mode) else None
+        return object_id if stat.S_ISREG(mode) else None
 
     def paths(self, under: str = "") -> Iterator[str]:
         """Yield the paths of regular files below the folder ``under``, sorted."""
-        return iter(sorted(entry.path for entry in self._entries(under) if entry.is_file))
+        return iter(sorted(entry.path for entry in self.entries(under) if entry.is_file))
 
     def blob_ids(self, under: str = "") -> dict[str, str]:
         """Return the blob id of every regular file below the folder ``under``, by path; reads no content."""
-        return {entry.path: entry.object_id for entry in self._entries(under) if entry.is_file}
+        return {entry.path: entry.object_id for entry in self.entries(under) if entry.is_file}
 
     def executables(self, under: str = "") -> frozenset[str]:
         """Return the paths of regular files below the folder ``under`` that may be executed."""
-        return frozenset(entry.path for entry in self._entries(under) if entry.is_file and entry.mode & 0o111)
+        return frozenset(entry.path for entry in self.entries(under) if entry.is_file and entry.mode & 0o111)
 
     def ask(
         self,
@@ -130,291 +116,87 @@ class GitTree:
 
         After ``seconds``, if given, the command is stopped and TimeoutError raised.
         """
-        return _output(self._repo, *command, stdin=stdin, environment=environment, seconds=seconds)
+        return self.program.output(*command, stdin=stdin, environment=environment, seconds=seconds)
 
-    def _entries(self, under: str = "") -> list[_Entry]:
+    def entries(self, under: str = "") -> list[Entry]:
+        """Return all that is below the folder ``under`` and is no folder: files, links, submodules."""
         where = [f"{checked(under)}/"] if under else []
-        listing = _output(self._repo, "ls-tree", "-r", "-z", "--full-tree", self.commit, "--", *where)
+        listing = self.program.output("ls-tree", "-r", "-z", "--full-tree", self.commit, "--", *where)
         entries = []
         for line in listing.split(b"\0")[:-1]:
             about, _tab, path = line.partition(b"\t")
             mode, _kind, object_id = about.split()
-            entries.append(_Entry(os.fsdecode(path), int(mode, 8), object_id.decode()))
+            entries.append(Entry(os.fsdecode(path), int(mode, 8), object_id.decode()))
         return entries
 
-    def _content(self, blob: str) -> bytes:
-        with _talking(self._repo, self.label, blob):
-            _id, _kind, size, content = self._repo.git.get_object_data(blob)
-            # From a process that dies in the middle of an object the library takes what it got.
-            if len(content) != size:
-                raise ValueError(f"it has {size} bytes, and {len(content)} can be read")
-            return content
+    def content(self, blob: str) -> bytes:
+        """Return the bytes of a blob. Raises TreeError when it is missing or damaged."""
+        with self._talking(blob):
+            return self._objects.read(blob)
+
+    @contextmanager
+    def _talking(self, wanted: str) -> Iterator[None]:
+        """Translate what GitPython raises when the process it talks to gives no answer about the object ``wanted``."""
+        try:
+            yield
+        except (ValueError, OSError) as error:
+            # GitPython guesses at a reason, the owner of the repository, where the process died; another one tells it.
+            self._objects.repo.git.clear_cache()
+            _status, _out, problem = self.program.run(["cat-file", "-p", wanted])
+            said = " ".join((problem or str(error)).split())
+            raise TreeError(
+                f"git cannot read {wanted} of {self.label}: {said}",
+                hint="objects are missing: the repository is damaged, or a partial clone that lacks them (all of them "
+                "come with `git fetch --refetch --no-filter`)",
+            ) from error
 
 
-def ask_repository(repository: Path, *command: str, stdin: bytes = b"") -> bytes:
-    """Return what a git command that only reads prints in ``repository``, whatever its HEAD is.
+class _Objects:
+    """The objects of a repository, through GitPython, which is opened when the first of them is read."""
 
-    Nothing is fetched, so that nothing is written: in a partial clone what is missing stays missing. Raises TreeError
-    with git's own words.
-    """
-    # The first is for git 2.45 and later; to older ones a transport that is not allowed does the same.
-    environment = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
-    return _output(_opened(repository), *command, stdin=stdin, environment=environment)
+    def __init__(self, program: GitProgram) -> None:
+        self.program = program
+        self._folders: dict[str, Mapping[str, tuple[int, str]]] = {}
 
+    @cached_property
+    def repo(self) -> git.Repo:
+        try:
+            import git  # noqa: PLC0415 - importing it looks for the git program and fails where there is none
+        except ImportError as error:
+            raise no_git() from error
+        # With GIT_PYTHON_REFRESH in the environment the import does not fail. (mypy believes that GIT_OK is always
+        # true.)
+        if not vars(git)["GIT_OK"]:
+            raise no_git()
+        try:
+            repo = git.Repo(self.program.repository, expand_vars=False)
+        except (git.InvalidGitRepositoryError, git.NoSuchPathError) as error:
+            raise TreeError(f"{self.program.repository} is not a git repository") from error
+        repo.git.update_environment(**self.program.environment)
+        return repo
 
-def ignored_files(repository: Path, folder: Path) -> frozenset[str]:
-    """Return the files below ``folder`` that git ignores there by its rules, and those of ``repository``.
+    def read(self, name: str) -> bytes:
+        """Return the content of an object. Raises ValueError, OSError."""
+        _id, _kind, size, content = self.repo.git.get_object_data(name)
+        # From a process that dies in the middle of an object the library takes what it got.
+        if len(content) != size:
+            raise ValueError(f"it has {size} bytes, and {len(content)} can be read")
+        return content
 
-    The folder need not be a checkout; its own .gitignore files have their say. Raises TreeError.
-    """
-    repo = _opened(repository)
-    where = {"GIT_DIR": os.fspath(Path(repo.git_dir).resolve()), "GIT_WORK_TREE": os.fspath(folder.resolve())}
-    listing = _output(repo, "ls-files", "--others", "--ignored", "--exclude-standard", "-z", environment=where)
-    return frozenset(os.fsdecode(path) for path in listing.split(b"\0") if path)
-
-
-def export(tree: GitTree, destination: Path, edits: Edits) -> None:
-    """Write the files of ``tree`` with ``edits`` into the new folder ``destination``; all or nothing.
-
-    The bytes are those of the blobs: no attribute or setting that makes ``git archive`` leave out or convert files has
-    a say. Links stay when they lead to a place inside; submodules become empty folders, as git makes them. Raises
-    UnsafePathError, TreeError when ``destination`` is not free, WriteFailedError.
-    """
-    for path in edits:
-        checked(path)
-    entries = {entry.path: entry for entry in tree._entries()}  # noqa: SLF001 - this module's own
-    _refuse_links(tree.label, {path: entry.mode for path, entry in entries.items()}, edits)
-    with new_folder(destination) as folder:
-        for path, entry in entries.items():
-            if entry.mode == _SUBMODULE:
-                folder.folder(path)
-            elif entry.mode == _LINK:
-                folder.link(path, os.fsdecode(tree._content(entry.object_id)))  # noqa: SLF001
-            else:
-                content = edits[path] if path in edits else tree._content(entry.object_id)  # noqa: SLF001
-                if content is not None:
-                    folder.write(path, content, executable=bool(entry.mode & 0o111))
-        for path, content in edits.items():
-            if path not in entries and content is not None:
-                folder.write(path, content)
+    def folder(self, name: str) -> Mapping[str, tuple[int, str]]:
+        """Return mode and object id of what is in a folder, by name; read once for all revisions that have it so."""
+        if name not in self._folders:
+            self._folders[name] = dict(_listed(self.read(name), len(name.partition("^")[0]) // 2))
+        return self._folders[name]
 
 
-def commit_series(repository: Path, revision: str, branch: str, commits: Sequence[CommitSpec]) -> list[str]:
-    """Make ``branch`` at ``revision`` with one commit for each of ``commits``; return their ids, oldest first.
-
-    Neither a checkout nor its index is touched; no hook runs, nothing is signed. The committer is the user's own
-    identity where git knows one. Raises TreeError when the branch exists or git refuses; there is no new branch then.
-    """
-    tree = GitTree(repository, revision)
-    repo = tree._repo  # noqa: SLF001 - this module's own
-    ref = f"refs/heads/{branch}"
-    _refuse_branch(repo, repository, branch, ref)
-    modes = {entry.path: entry.mode for entry in tree._entries()}  # noqa: SLF001
-    made = [tree.commit]
-    with tempfile.TemporaryDirectory(prefix="patchkit-") as folder:
-        environment = {"GIT_INDEX_FILE": os.path.join(folder, "index"), **_committer(repo)}  # noqa: PTH118 - a string
-        _output(repo, "read-tree", tree.commit, environment=environment)
-        for spec in commits:
-            _refuse_links(tree.label, modes, spec.edits)
-            _stage(repo, spec.edits, modes, environment)
-            made.append(_committed(repo, spec, made[-1], environment))
-        # An old value of zeros makes git refuse when somebody else makes the branch first (git-update-ref).
-        _output(repo, "update-ref", "-m", "patchkit: made", ref, made[-1], "0" * len(made[-1]))
-    return made[1:]
-
-
-def _stage(repo: git.Repo, edits: Edits, modes: dict[str, int], environment: Mapping[str, str]) -> None:
-    """Bring ``edits`` into the index of ``environment``; keep ``modes`` in step."""
-    lines = []
-    for path, content in edits.items():
-        if content is None and modes.pop(checked(path), None) is not None:
-            lines.append(b"0 %s\t%s\0" % (b"0" * 40, os.fsencode(path)))
-    for path, content in edits.items():
-        if content is not None:
-            _refuse_clash(checked(path), modes)
-            mode = modes.setdefault(path, 0o100644)
-            blob = _output(repo, "hash-object", "-w", "--stdin", stdin=content).strip()
-            lines.append(b"%o %s\t%s\0" % (mode, blob, os.fsencode(path)))
-    _output(repo, "update-index", "-z", "--index-info", stdin=b"".join(lines), environment=environment)
-
-
-def _committed(repo: git.Repo, spec: CommitSpec, parent: str, environment: Mapping[str, str]) -> str:
-    author = {
-        "GIT_AUTHOR_NAME": spec.author_name,
-        "GIT_AUTHOR_EMAIL": spec.author_email,
-        "GIT_AUTHOR_DATE": spec.author_date,
-    }
-    content = _output(repo, "write-tree", environment=environment).decode().strip()
-    command = ["commit-tree", content, "-p", parent, "-F", "-"]
-    made = _output(repo, *command, stdin=spec.message.encode(), environment={**environment, **author})
-    return made.decode().strip()
-
-
-def _committer(repo: git.Repo) -> dict[str, str]:
-    # useConfigOnly keeps git from making up an address out of the names of user and machine.
-    status, _out, _err = _run(repo, ["-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT"])
-    return {} if status == 0 else dict(_FALLBACK_COMMITTER)
-
-
-def _refuse_branch(repo: git.Repo, repository: Path, branch: str, ref: str) -> None:
-    if branch.startswith("-") or branch == "HEAD" or _run(repo, ["check-ref-format", ref])[0] != 0:
-        raise UsageError(f"{branch!r} cannot be the name of a branch")
-    if _run(repo, ["show-ref", "--verify", "--quiet", ref])[0] == 0:
-        raise TreeError(
-            f"{repository} already has a branch {branch}",
-            hint=f"name another branch, or remove this one: git -C {repository} branch -D {branch}",
+def _listed(content: bytes, width: int) -> Iterator[tuple[str, tuple[int, str]]]:
+    """Yield the entries of a tree object; ``width`` is the length of an object id in bytes."""
+    at = 0
+    while at < len(content):
+        space, end = content.index(b" ", at), content.index(b"\0", at)
+        yield (
+            os.fsdecode(content[space + 1 : end]),
+            (int(content[at:space], 8), content[end + 1 : end + 1 + width].hex()),
         )
-
-
-def _refuse_clash(path: str, modes: Mapping[str, int]) -> None:
-    # git update-index would drop what is in the way without a word.
-    if path in modes:
-        return
-    parts = path.split("/")
-    above = next((file for file in ("/".join(parts[:count]) for count in range(1, len(parts))) if file in modes), None)
-    if above is not None:
-        raise TreeError(f"{path} cannot be made: {above} is a file")
-    if any(other.startswith(f"{path}/") for other in modes):
-        raise TreeError(f"{path} cannot be made: it is a folder")
-
-
-def _refuse_links(label: str, modes: Mapping[str, int], edits: Edits) -> None:
-    for path in edits:
-        if path in modes and not stat.S_ISREG(modes[path]):
-            raise UnsafePathError(f"{label}: {path} is a link or a submodule, and those are not changed")
-
-
-def _opened(repository: Path, *, download: bool = True) -> git.Repo:
-    try:
-        import git  # noqa: PLC0415 - importing it looks for the git program and fails where there is none
-    except ImportError as error:
-        raise _no_git() from error
-    # With GIT_PYTHON_REFRESH in the environment the import does not fail. (mypy believes that GIT_OK is always true.)
-    if not vars(git)["GIT_OK"]:
-        raise _no_git()
-    try:
-        repo = git.Repo(repository, expand_vars=False)
-    except (git.InvalidGitRepositoryError, git.NoSuchPathError) as error:
-        raise TreeError(f"{repository} is not a git repository") from error
-    # A lazy fetch of a partial clone must not ask for a password; a replacement must not pass for the original.
-    environment = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
-    if not download:
-        # The variable is for git 2.44 and later; with no protocol allowed, older ones cannot fetch either.
-        environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
-    if "GIT_DIR" in os.environ or not (Path(repo.common_dir) / "config").exists():
-        # Inside a hook, git points everything it starts at the hook's own repository; and a bare repository without
-        # settings is taken for a checkout by GitPython. Elsewhere git had better look itself: told where the repository
-        # is, it does not ask who owns it (safe.directory).
-        environment["GIT_DIR"] = os.fspath(repo.git_dir)
-    repo.git.update_environment(**environment)
-    return repo
-
-
-def _no_git() -> TreeError:
-    return TreeError(
-        "reading a git repository needs the git program, and it cannot be run",
-        hint="install git, or use a release from the package index instead",
-    )
-
-
-def _commit(repo: git.Repo, repository: Path, revision: str) -> str:
-    """Return the id of the commit that ``revision`` names, through any tags."""
-    try:
-        # GitPython says str, and its process gives bytes.
-        return os.fsdecode(repo.git.get_object_header(f"{revision}^{{commit}}")[0])
-    except (ValueError, OSError):
-        # The talking process tells no reason; another one does.
-        repo.git.clear_cache()
-    status, _out, problem = _run(
-        repo, ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"]
-    )
-    if status == 1:
-        shallow = (Path(repo.common_dir) / "shallow").exists()
-        hint = f"fetch it: git -C {repository} fetch --tags" + (
-            " --unshallow (this clone is shallow)" if shallow else ""
-        )
-        raise RevisionNotFoundError(f"{repository} has no revision {revision!r}", hint=hint)
-    raise TreeError(f"git cannot read {repository}: {problem or 'it gave an unexpected answer'}")
-
-
-@contextmanager
-def _talking(repo: git.Repo, label: str, wanted: str) -> Iterator[None]:
-    """Translate what GitPython raises when the git process it talks to gives no answer about the object ``wanted``."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        # GitPython guesses at a reason, the owner of the repository, where the process died; another one tells it.
-        repo.git.clear_cache()
-        _status, _out, problem = _run(repo, ["cat-file", "-p", wanted])
-        said = " ".join((problem or str(error)).split())
-        raise TreeError(
-            f"git cannot read {wanted} of {label}: {said}",
-            hint="objects are missing: the repository is damaged, or a partial clone that lacks them (all of them come "
-            "with `git fetch --refetch --no-filter`)",
-        ) from error
-
-
-def identity(folder: Path) -> str | None:
-    """Return name and address of whoever works in ``folder``, as git knows them, or None.
-
-    What git would make up out of the names of user and machine does not count, nor does it matter whether the folder is
-    in a repository.
-    """
-    try:
-        import git  # noqa: PLC0415 - see _opened
-    except ImportError:
-        return None
-    found: list[str] = []
-    for variable, setting in (("GIT_AUTHOR_NAME", "user.name"), ("GIT_AUTHOR_EMAIL", "user.email")):
-        value = os.environ.get(variable)
-        if not value:
-            command = [git.Git.GIT_PYTHON_GIT_EXECUTABLE or "git", "config", "--get", setting]
-            _status, value, _problem = git.Git(folder).execute(
-                command, with_extended_output=True, with_exceptions=False
-            )
-        if not value:
-            return None
-        found.append(os.fsdecode(value).strip())
-    return f"{found[0]} <{found[1]}>"
-
-
-def _output(
-    repo: git.Repo,
-    *command: str,
-    stdin: bytes = b"",
-    environment: Mapping[str, str] | None = None,
-    seconds: float | None = None,
-) -> bytes:
-    """Return what a git command prints. Raises TreeError with git's own words when it fails, TimeoutError."""
-    started = monotonic()
-    status, out, problem = _run(repo, list(command), stdin=stdin, environment=environment, seconds=seconds)
-    if status != 0:
-        if seconds is not None and monotonic() - started >= seconds:
-            raise TimeoutError(f"git {command[0]} took longer than {seconds:g} seconds")
-        raise TreeError(f"git {command[0]} failed in {repo.working_dir}: {problem or f'exit status {status}'}")
-    return out
-
-
-def _run(
-    repo: git.Repo,
-    command: list[str],
-    *,
-    stdin: bytes = b"",
-    environment: Mapping[str, str] | None = None,
-    seconds: float | None = None,
-) -> tuple[int, bytes, str]:
-    settings = [part for setting in _OWN_SETTINGS for part in ("-c", setting)]
-    with tempfile.TemporaryFile() as file:
-        file.write(stdin)
-        file.seek(0)
-        status, out, problem = repo.git.execute(
-            [repo.git.GIT_PYTHON_GIT_EXECUTABLE, *settings, *command],
-            istream=file,
-            env=dict(environment or {}),
-            with_extended_output=True,
-            with_exceptions=False,
-            stdout_as_string=False,
-            strip_newline_in_stdout=False,
-            kill_after_timeout=seconds,
-        )
-    return status, out, problem.strip()
+        at = end + 1 + width

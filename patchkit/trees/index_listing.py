@@ -43,7 +43,9 @@ class Listing:
     releases: tuple[ListedRelease, ...]
     """Oldest version first."""
     problems: tuple[str, ...] = ()
-    """Indexes that gave no answer, and why; what they contradict each other in."""
+    """Indexes that gave no answer, and why."""
+    contradictions: tuple[str, ...] = ()
+    """Wheels that two indexes have with different digests."""
     complete: bool = True
     """Whether an index was asked and all of them answered, so that what is not listed is not there."""
 
@@ -68,6 +70,7 @@ def list_releases(distribution: str, *, reporter: Reporter = silent) -> Listing:
     settings = pip_settings()
     found: dict[Version, _Files] = {}
     problems: list[str] = []
+    contradictions: list[str] = []
     # A user without an index has what the links have, and that is no answer about upstream.
     complete = not settings.no_index
     asked: list[str] = []
@@ -80,12 +83,13 @@ def list_releases(distribution: str, *, reporter: Reporter = silent) -> Listing:
             problems.append(f"no answer from {source.label}: {source.problem}")
         else:
             asked.append(source.label)
-        problems += _take(source, files, found)
+        contradictions += _take(source, files, found)
     if not found:
         answered = [f"{', '.join(asked)} answered without it"] if asked else []
         why = "; ".join([*problems, *answered]) or "pip is set up to ask none"
         raise IndexUnavailableError(f"no package index has {distribution}: {why}", hint=_NO_NETWORK)
-    return Listing(tuple(_release(version, found[version]) for version in sorted(found)), tuple(problems), complete)
+    releases = tuple(_release(version, found[version]) for version in sorted(found))
+    return Listing(releases, tuple(problems), tuple(contradictions), complete)
 
 
 def _sources(settings: PipSettings) -> Iterator[tuple[str, str | None]]:

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from patchkit.errors import TreeError
-from patchkit.trees.git import ask_repository
+from patchkit.trees.git_program import ask_repository
 
 PREFIX = "core_v"
 """What upstream's tags of megatron-core begin with."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.carry.carriers import Answer
 from benchmarks.carry.cases import Case, Family, Texts
+from benchmarks.carry.conformance import Example, outcome
 from benchmarks.carry.judge import Judge, Judgement, Letter, Status
 from benchmarks.carry.records import Entry, Record, changed_marks
 from benchmarks.carry.tables import percentile, row
@@ -218,3 +220,16 @@ def test_marks_are_letters_lower_case_for_reviews_and_a_change_of_one_is_told() 
 
 def test_percentiles_are_of_the_nearest_rank() -> None:
     assert [percentile(range(1, 201), 99), percentile([1.0], 99), percentile([1.0, 2.0], 50)] == [198, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("expected", "told"),
+    [
+        (b"a = 0\n<<<<<<< LEFT\nb = 2\n||||||| BASE\nb = 1\n=======\nb = 3\n>>>>>>> RIGHT\n", "conflict, as expected"),
+        (b"a = 0\nb = 3\n", "conflict"),
+    ],
+)
+def test_a_conflict_that_an_example_is_about_is_told_as_that(expected: bytes, told: str) -> None:
+    example = Example("both", Texts(b"a = 0\nb = 1\n", b"a = 0\nb = 3\n", b"a = 0\nb = 2\n", expected))
+
+    assert outcome(example, Answer(Status.CONFLICT, None)) == told

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from patchkit.cli.completion import complete_patch, complete_target
 from patchkit.cli.options import FOLDER, format_option, open_tree
 from patchkit.cli.output import StderrReporter, print_answer
 from patchkit.operations.capture import capture
@@ -19,9 +20,19 @@ from patchkit.store.location import own_patches
 @click.option(
     "--from", "folder", type=FOLDER, required=True, help="The tree: a release with the series and your edits."
 )
-@click.option("--megatron", required=True, metavar="RELEASE", help="What the tree was before the series was applied.")
 @click.option(
-    "--patch", "name", metavar="NAME", help="The patch that takes edits which are near none, or near several."
+    "--megatron",
+    required=True,
+    metavar="RELEASE",
+    shell_complete=complete_target,
+    help="What the tree was before the series was applied.",
+)
+@click.option(
+    "--patch",
+    "name",
+    metavar="NAME",
+    shell_complete=complete_patch,
+    help="The patch that takes edits which are near none, or near several.",
 )
 @click.option("--new", metavar="NAME", help="Make this patch of such edits.")
 @click.option("--drop-hunks", is_flag=True, help="Hunks that the edits took out leave the series.")
@@ -70,7 +81,7 @@ def command(
         dry_run=dry_run,
         reporter=StderrReporter(verbose=style == "text"),
     )
-    return print_answer(result, _lines(result), style)
+    return print_answer(result, _lines(result), style, result.problems)
 
 
 def _lines(result: Captured) -> Iterator[str]:

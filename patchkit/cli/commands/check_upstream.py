@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -16,6 +16,7 @@ from patchkit.cli.output import StderrReporter
 from patchkit.cli.rendering.places import read_places
 from patchkit.cli.rendering.printable import one_line
 from patchkit.cli.rendering.renderers import RENDERERS, render
+from patchkit.core.upstream_report import TargetAnswer
 from patchkit.errors import UsageError, WriteFailedError
 from patchkit.operations.upstream_check import check_upstream
 from patchkit.operations.upstream_discovery import look_around
@@ -80,6 +81,8 @@ def command(
     asked = Asked(onto=onto, base=base, repository=repository, offline=offline)
     whole = check_upstream(folder, asked, discovery, reporter=reporter)
     found = news(whole, known)
+    # A target that was named and is out of reach is no news, and no answer either.
+    unanswered = [target for target in whole.targets if onto and target.state == "unreachable"]
     report = found.report if new_only else marked(whole, known) if detailed_exit_code else whole
     # Only the forms that name lines need them, and reading them means reading the series again.
     styles = {style, *files.values()}
@@ -92,7 +95,7 @@ def command(
         click.echo(render(report, style, colour=colour, width=columns, places=places), nl=False, color=colour)
     if new_only:
         # No news, but a night in which nothing was looked at is not one in which nothing happened.
-        for note in (*_lost(found), *(discovery.notes if silent and not discovery.answered else ())):
+        for note in (*_lost(found, unanswered), *(discovery.notes if silent and not discovery.answered else ())):
             reporter.note(one_line(note))
     for path, other in files.items():
         # Files are looked at one by one and later: each has everything, what is new is marked.
@@ -101,7 +104,7 @@ def command(
         write_reported(state_file, found.known)
     if whole.verdict == "unreachable":
         return int(ExitCode.TREE)
-    if not report.ok:
+    if not report.ok or unanswered:
         return int(ExitCode.NO)
     return int(ExitCode.NEW if detailed_exit_code and found.anything else ExitCode.DONE)
 
@@ -110,9 +113,13 @@ _WIDTH = 120
 """Columns of a text that goes to no terminal."""
 
 
-def _lost(found: News) -> Iterator[str]:
+def _lost(found: News, unanswered: Sequence[TargetAnswer]) -> Iterator[str]:
     for target in found.lost:
         yield f"{target.title} could not be looked at, and stays as it was reported: {target.reason}"
+    known = {target.name for target in found.lost}
+    for target in unanswered:
+        if target.name not in known:
+            yield f"{target.title} could not be looked at: {target.reason}"
 
 
 def _report_files(reports: tuple[str, ...]) -> dict[Path, str]:

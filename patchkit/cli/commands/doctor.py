@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,10 +42,16 @@ def command(*, folder: Path | None, fleet: bool, patches: Path | None, style: st
     if not fleet:
         return _answered(found, list(doctor_lines(found)), style)
     bad = tuple(each.subject for each in found.examined if each.verdict == "bad")
-    everyone = compare(gather(RankFacts(rank, platform.node(), bad, found.facts)), __version__)
-    if rank:
-        return int(ExitCode.DONE if everyone.ok else ExitCode.NO)
-    return _answered(everyone, list(fleet_lines(everyone)), style)
+    everyone = gather(
+        RankFacts(rank, platform.node(), bad, found.facts),
+        lambda ranks: _print_fleet(compare(ranks, __version__), style),
+    )
+    return int(ExitCode.DONE if compare(everyone, __version__).ok else ExitCode.NO)
+
+
+def _print_fleet(found: FleetReport, style: str) -> None:
+    _answered(found, list(fleet_lines(found)), style)
+    sys.stdout.flush()
 
 
 def _answered(found: DoctorReport | FleetReport, lines: list[str], style: str) -> int:
@@ -60,7 +67,9 @@ def _examined(folder: Path | None, patches: Path | None) -> list[Examined]:
     torch, runtime = examine_torch()
     saver, package = examine_saver(records())
     facts = [saver, examine_preload(package, runtime, _this_process()), torch, examine_variables(os.environ)]
-    megatron = examine_megatron(workspace, lambda: open_tree(folder, installed=folder is None))
+    megatron = examine_megatron(
+        workspace, lambda: open_tree(folder, installed=folder is None), named=folder is not None
+    )
     return [megatron, *map(_line, facts), examine_memory()]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from patchkit.cli.completion import complete_range, complete_target
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, PATH, patches_option
 from patchkit.cli.output import StderrReporter, print_json
@@ -21,9 +22,16 @@ from patchkit.operations.history import HistoryRequest, history, history_of_refs
     "--range",
     "span",
     metavar="A..B",
+    shell_complete=complete_range,
     help="Commits after A up to B, or builds. Default: from the newest release on.",
 )
-@click.option("--from", "base", metavar="BASE", help="Target whose texts are carried. Default: the best one for A.")
+@click.option(
+    "--from",
+    "base",
+    metavar="BASE",
+    shell_complete=complete_target,
+    help="Target whose texts are carried. Default: the best one for A.",
+)
 @click.option("--all", "everything", is_flag=True, help="Every text on any branch or tag, counted, instead of a line.")
 @patches_option
 @click.option("--svg", type=PATH, metavar="FILE", help="Write the timeline to FILE as well.")

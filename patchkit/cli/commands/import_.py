@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
 import click
 
+from patchkit.cli.completion import complete_target
 from patchkit.cli.options import FOLDER, PATH, format_option
-from patchkit.cli.output import StderrReporter, print_answer
+from patchkit.cli.output import StderrReporter, bounded, print_answer
 from patchkit.core.foreign.diffs import Repair
 from patchkit.errors import UsageError
 from patchkit.operations.import_patch import import_patches
@@ -18,7 +20,12 @@ from patchkit.operations.import_report import Imported, ProposedPatch
 
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE...")
-@click.option("--megatron", metavar="RELEASE", help="What the patch was made for. Default: what its index lines say.")
+@click.option(
+    "--megatron",
+    metavar="RELEASE",
+    shell_complete=complete_target,
+    help="What the patch was made for. Default: what its index lines say.",
+)
 @click.option("--git", "repository", type=FOLDER, help="A clone of Megatron-LM, to find the base in and read it from.")
 @click.option("--base", "revision", metavar="REV", help="With --git: the revision that the patch was made for.")
 @click.option("--patches", type=FOLDER, help="Folder of the series; made if there is none. Default: patches/megatron.")
@@ -57,7 +64,7 @@ def command(
         dry_run=dry_run,
         reporter=StderrReporter(verbose=style == "text"),
     )
-    return print_answer(result, _lines(result, files), style)
+    return print_answer(result, _lines(result, files), style, result.problems)
 
 
 def _lines(result: Imported, files: Sequence[Path]) -> Iterator[str]:
@@ -68,8 +75,8 @@ def _lines(result: Imported, files: Sequence[Path]) -> Iterator[str]:
     yield f"base: {result.base.target}{commit}, {result.base.how}{matching}"
     if result.repairs:
         yield "repaired:"
-        yield from (f"  {line}" for line in _repairs(result.repairs))
-    yield from (f"note: {note}" for note in result.notes)
+        yield from (f"  {line}" for line in bounded(list(_repairs(result.repairs))))
+    yield from bounded([f"note: {note}" for note in result.notes])
     if not result.ok:
         yield "nothing was written"
         return
@@ -78,7 +85,7 @@ def _lines(result: Imported, files: Sequence[Path]) -> Iterator[str]:
         yield from _table(f"with --split it would be {len(result.proposed)} patches:", result.proposed)
     verb = "would be written" if result.verdict == "would-import" else "written"
     yield f"{result.series}: {_count(len(result.written), 'file')} {verb}"
-    yield f"next: patchkit lint --patches {result.series} names the texts that you have to write"
+    yield f"next: patchkit lint --patches {shlex.quote(result.series)} names the texts that you have to write"
 
 
 def _repairs(repairs: Sequence[Repair]) -> Iterator[str]:
@@ -95,10 +102,12 @@ def _table(title: str, patches: Sequence[ProposedPatch]) -> Iterator[str]:
     yield title
     width = max(len("name"), *(len(patch.name) for patch in patches))
     yield f"  {'name':<{width}}  hunks  files      lines  why"
+    rows: list[str] = []
     for patch in patches:
         depends = f"; depends on {', '.join(patch.depends)}" if patch.depends else ""
         sizes = f"{len(patch.hunks):5}  {len(patch.files):5}  {f'+{patch.added}/-{patch.removed}':>9}"
-        yield f"  {patch.name:<{width}}  {sizes}  {patch.reason}{depends}"
+        rows.append(f"  {patch.name:<{width}}  {sizes}  {patch.reason}{depends}")
+    yield from bounded(rows)
 
 
 def _count(number: int, thing: str) -> str:

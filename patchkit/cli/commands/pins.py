@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import format_option, patches_option
-from patchkit.cli.output import print_json
+from patchkit.cli.output import print_answer
 from patchkit.cli.rendering.printable import one_line
 from patchkit.core.pins.findings import BumpsReport, Finding, PinsReport
 from patchkit.core.pins.reading import Kind
@@ -69,11 +68,7 @@ def check_command(
         context=context,
         kind=Kind(kind) if kind else None,
     )
-    if style == "json":
-        print_json(report)
-    else:
-        click.echo("\n".join(check_lines(report)))
-    return int(ExitCode.DONE if report.ok else ExitCode.NO)
+    return print_answer(report, check_lines(report), style)
 
 
 @command.command("bump")
@@ -106,11 +101,7 @@ def bump_command(
         write=write,
         kind=Kind(kind) if kind else None,
     )
-    if style == "json":
-        print_json(report)
-    else:
-        click.echo("\n".join(bump_lines(report, file)))
-    return int(ExitCode.DONE if report.ok else ExitCode.NO)
+    return print_answer(report, bump_lines(report, file), style)
 
 
 def check_lines(report: PinsReport) -> Iterator[str]:

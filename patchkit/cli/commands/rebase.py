@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from patchkit.cli.completion import complete_patch, complete_target
 from patchkit.cli.options import FOLDER, format_option
 from patchkit.cli.output import StderrReporter, print_answer
 from patchkit.core.carry_report import SKIPPED, PlaceReport, drift_details
@@ -38,9 +39,20 @@ _DETAILS = 300
 
 
 @click.command("rebase")
-@click.argument("names", nargs=-1, metavar="[PATCH]...")
-@click.option("--onto", metavar="TARGET", help="A release, branch or commit; with --git any revision.")
-@click.option("--from", "base", metavar="BASE", help="Target whose variants are carried. Default: the newest before.")
+@click.argument("names", nargs=-1, metavar="[PATCH]...", shell_complete=complete_patch)
+@click.option(
+    "--onto",
+    metavar="TARGET",
+    shell_complete=complete_target,
+    help="A release, branch or commit; with --git any revision.",
+)
+@click.option(
+    "--from",
+    "base",
+    metavar="BASE",
+    shell_complete=complete_target,
+    help="Target whose variants are carried. Default: the newest before.",
+)
 @click.option(
     "--git", "repository", type=FOLDER, help="A clone of Megatron-LM: for branches, commits, and who did what."
 )
@@ -120,11 +132,11 @@ def command(
     elif drop:
         result = abort(folder)
     else:
-        from patchkit.trees.git import identity  # noqa: PLC0415 - git only where a person signs
+        from patchkit.trees.git_program import identity  # noqa: PLC0415 - git only where a person signs
 
         signed = Signed(author or identity(folder), reason, meant)
         result = resume(folder, around, signed=signed, skip=skip, accept=accept, accept_resolutions=accept_resolutions)
-    return print_answer(result, _lines(result), style)
+    return print_answer(result, _lines(result), style, result.problems)
 
 
 def _lines(result: Rebased) -> Iterator[str]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 import click
+from msgspec import structs
 
 from patchkit.cli.commands import tms_cycle
-from patchkit.cli.estimate import precision, print_estimate, read_arguments, write_picture
+from patchkit.cli.estimate import keeps_backups, precision, print_estimate, read_arguments, write_picture
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import format_option
 from patchkit.cli.output import print_json
@@ -26,6 +26,7 @@ from patchkit.cli.saver import (
     runtime_options,
     triage_lines,
 )
+from patchkit.cli.tms_reports import BuildEnvReport, identify_report, probe_report, triage_report
 from patchkit.errors import TmsError
 from patchkit.store.cache import default_cache
 from patchkit.tms.build import build_needs, needs_as_shell
@@ -90,18 +91,19 @@ def build_env_command(*, cuda_major: int | None, rocm: bool, style: str) -> int:
     Exits 1 when something is missing that no variable sets.
     """
     needs = build_needs(asked_runtime(cuda_major, rocm=rocm), os.environ)
+    ok = all(need.ok or need.set_to for need in needs)
     if style == "json":
-        print_json(needs)
+        print_json(BuildEnvReport(ok=ok, needs=needs))
     elif style == "shell":
         click.echo(needs_as_shell(needs), nl=False)
     else:
         click.echo("\n".join(build_lines(needs)))
-    return int(ExitCode.DONE if all(need.ok or need.set_to for need in needs) else ExitCode.NO)
+    return int(ExitCode.DONE if ok else ExitCode.NO)
 
 
 @command.command("identify")
 @click.argument("place", required=False, metavar="[PATH|VERSION]")
-@click.option("--pid", type=int, help="What that process has loaded, by its memory map.")
+@click.option("--pid", type=click.IntRange(min=1), help="What that process has loaded, by its memory map.")
 @click.option("--probe/--no-probe", "try_out", default=True, help="Try it out where symbols do not tell. Default: yes.")
 @format_option
 def identify_command(*, place: str | None, pid: int | None, try_out: bool, style: str) -> int:
@@ -113,7 +115,7 @@ def identify_command(*, place: str | None, pid: int | None, try_out: bool, style
     if identity.meets_minimum is None and try_out:
         identity = _tried_out(package, identity)
     if style == "json":
-        print_json(identity)
+        print_json(identify_report(identity))
     else:
         click.echo("\n".join(identity_lines(identity)))
     return int(ExitCode.DONE if identity.meets_minimum else ExitCode.NO)
@@ -123,7 +125,7 @@ def _tried_out(package: Package, identity: Identity) -> Identity:
     try:
         outcome = can_free_while_paused(package, cache=default_cache())
     except TmsError as error:
-        return replace(identity, notes=(*identity.notes, f"not tried out: {error.message}"))
+        return structs.replace(identity, notes=(*identity.notes, f"not tried out: {error.message}"))
     return identify(package, records(), free_while_paused=outcome)
 
 
@@ -136,7 +138,7 @@ def probe_command(*, place: str | None, cuda_major: int | None, style: str) -> i
     package = asked_package(place, verbose=style == "text")
     probed = probe(package, cache=default_cache(), major=cuda_major)
     if style == "json":
-        print_json(probed)
+        print_json(probe_report(probed))
     else:
         click.echo("\n".join(probe_lines(probed)))
     return int(ExitCode.DONE if probed.good_enough else ExitCode.NO)
@@ -147,12 +149,12 @@ def probe_command(*, place: str | None, cuda_major: int | None, style: str) -> i
 @format_option
 def triage_command(*, logs: tuple[BinaryIO, ...], style: str) -> int:
     """Say what logs tell about torch_memory_saver: causes, counts by rank, what to do. - is standard input."""
-    found = [(getattr(log, "name", "-"), triage(log, records())) for log in logs]
+    found = [(str(getattr(log, "name", "-")), triage(log, records())) for log in logs]
     if style == "json":
-        print_json([{"log": str(name), "fatal": item.fatal, "triage": item} for name, item in found])
+        print_json(triage_report(found))
     else:
         for name, item in found:
-            click.echo("\n".join(triage_lines(str(name), item)))
+            click.echo("\n".join(triage_lines(name, item)))
     return int(ExitCode.NO if any(item.fatal for _, item in found) else ExitCode.DONE)
 
 
@@ -164,12 +166,26 @@ def triage_command(*, logs: tuple[BinaryIO, ...], style: str) -> int:
 @click.option(
     "--weight-copies", type=click.IntRange(min=0), help="Copies of weights on the host. Default: a restorer's."
 )
-@click.option("--backup-kept", is_flag=True, help="Backups stay after a resume (retained, or 0.0.9.post1 and older).")
+@click.option(
+    "--backup-kept",
+    "--retain-cpu-backup",
+    "backup_kept",
+    is_flag=True,
+    help="Backups stay on the host after a resume: retain_cpu_backup, and 0.0.9.post1 and older.",
+)
+@click.option("--tms", "version", metavar="VERSION", help="The release of torch_memory_saver, which says so too.")
 @click.option(
     "--activations", type=click.IntRange(min=0), default=0, metavar="BYTES", help="On the device in training."
 )
 @click.option("--untracked", type=click.IntRange(min=0), default=0, metavar="BYTES", help="On the device all the time.")
-@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Write the bars as a picture too.")
+@click.option(
+    "--svg",
+    "--png",
+    "picture",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the bars as a picture too; FILE.png is a PNG, anything else an SVG.",
+)
 @format_option
 def estimate_command(
     *,
@@ -179,9 +195,10 @@ def estimate_command(
     no_param_backup: bool,
     weight_copies: int | None,
     backup_kept: bool,
+    version: str | None,
     activations: int,
     untracked: int,
-    svg: Path | None,
+    picture: Path | None,
     style: str,
 ) -> int:
     """Estimate the device and host memory of a rank in each phase, from Megatron's arguments (docs/estimate.md)."""
@@ -191,13 +208,13 @@ def estimate_command(
         gradient_backup=not no_grad_backup,
         parameter_backup=not no_param_backup,
         weight_copies=int(no_param_backup) if weight_copies is None else weight_copies,
-        backup_kept=backup_kept,
+        backup_kept=backup_kept or (version is not None and keeps_backups(version)),
         activations=activations,
         untracked=untracked,
     )
     found = estimate(*from_megatron(arguments), setting)
-    if svg is not None:
-        write_picture(svg, found)
+    if picture is not None:
+        write_picture(picture, found)
     if style == "json":
         print_json(found)
     else:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from patchkit.cli.cycles import Cycled, as_data, cycled_lines
+from patchkit.cli.completion import complete_target
+from patchkit.cli.cycles import Cycled, cycle_report, cycled_lines
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, asked_target, finish, format_option, open_tree, patches_option, tree_options
 from patchkit.cli.output import StderrReporter, print_json
@@ -35,7 +37,14 @@ _STATES = {"on": (True,), "off": (False,), "both": (True, False)}
 
 
 @click.command("cycle")
-@click.option("--megatron", "releases", multiple=True, metavar="RELEASE", help="v0.19.2, latest, ... (repeatable).")
+@click.option(
+    "--megatron",
+    "releases",
+    multiple=True,
+    metavar="RELEASE",
+    shell_complete=complete_target,
+    help="v0.19.2, latest, ... (repeatable).",
+)
 @tree_options
 @click.option("--git", "repository", type=FOLDER, help="Take --megatron from this clone instead of the package index.")
 @patches_option
@@ -79,27 +88,33 @@ def command(
     worlds = (1, 2) if two_ranks else (1,)
     ways = [Way(on, split, ranks) for ranks in worlds for split in _STATES[sharded] for on in _STATES[flags]]
     found: list[Cycled] = []
-    for release in releases or (None,):
-        with _trainable(release, folder, repository, patches, installed=installed, style=style) as (tree, report):
+    with ExitStack() as trees:
+        ready: list[tuple[Path, Report, str]] = []
+        # Every name is found and every tree made before the first trains: a wrong one costs no table.
+        for release in dict.fromkeys(releases) or (None,):
+            tree, report = trees.enter_context(
+                _trainable(release, folder, repository, patches, installed=installed, style=style)
+            )
             if not (tree / "megatron" / "core").is_dir():
                 return finish(report, style)
-            for package, major in zip(packages, majors, strict=True):
-                rows = cycle_rows(Bench(tree, package, major, python, default_cache()), ways, free=not no_free)
-                found.append(
-                    Cycled(
-                        megatron=report.target or str(release or folder),
-                        state=report.verdict,
-                        saver=package.version or package.label,
-                        cuda=major,
-                        python=python.version,
-                        torch=python.torch,
-                        rows=rows,
-                    )
+            ready.append((tree, report, report.target or str(release or folder)))
+        for (tree, report, name), (package, major) in product(ready, zip(packages, majors, strict=True)):
+            rows = cycle_rows(Bench(tree, package, major, python, default_cache()), ways, free=not no_free)
+            found.append(
+                Cycled(
+                    megatron=name,
+                    state=report.verdict,
+                    saver=package.version or package.label,
+                    cuda=major,
+                    python=python.version,
+                    torch=python.torch,
+                    rows=rows,
                 )
-                if style == "text":
-                    click.echo("\n".join(cycled_lines(found[-1])))
+            )
+            if style == "text":
+                click.echo("\n".join(cycled_lines(found[-1])))
     if style == "json":
-        print_json(as_data(found))
+        print_json(cycle_report(found))
     return int(ExitCode.DONE if all(item.ok for item in found) else ExitCode.NO)
 
 

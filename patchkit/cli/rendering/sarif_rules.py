@@ -79,6 +79,10 @@ RULES: Final[dict[str, Rule]] = {
     "gate/removed-still-used": Rule(
         "The patch removes something that the target uses now", "Change the new use as well, or keep what it uses."
     ),
+    "gate/foreign-base": Rule(
+        "The patch's base and the target are not versions of one file",
+        "Name the target that the patch was made for with --from, or see whether the path is another file there.",
+    ),
     "gate/unchecked": Rule(
         "The result could not be checked", "Run patchkit on a Python that can read the target, or read the result."
     ),

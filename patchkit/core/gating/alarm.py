@@ -26,6 +26,8 @@ class Rule(enum.Enum):
     """What the patch adds uses something that its base had and the target has not."""
     REMOVED_STILL_USED = "removed-still-used"
     """The patch takes something away that the target uses where the base did not."""
+    FOREIGN_BASE = "foreign-base"
+    """The patch's base and the target are not versions of one file."""
     UNCHECKED = "unchecked"
     """The running Python cannot read a text that the result has to be compared with."""
 

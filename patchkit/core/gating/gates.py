@@ -18,6 +18,7 @@ from patchkit.core.gating.decorators import misdecorated
 from patchkit.core.gating.duplicates import Place, Twice, count_option, doubled, options
 from patchkit.core.gating.flow import STRAY, Unassigned, unassigned
 from patchkit.core.gating.focus import Blocks, Focus, Touched, blocks, focus, new_classes, new_heads, only, without
+from patchkit.core.gating.kinship import strangers
 from patchkit.core.gating.loose import bindable_words, loose_names, module_names
 from patchkit.core.gating.moved_heads import heads_moved
 from patchkit.core.gating.names import Finding, findings
@@ -53,6 +54,9 @@ def alarms(
         found = [_unchecked("the file nests too deep to be checked")]
     except _UnreadableError as error:
         found = [_unchecked(str(error))]
+    stranger = strangers(base, target, result) if result != target else None
+    if stranger is not None:
+        found.append(stranger)
     first: dict[tuple[int, str, str], Alarm] = {}
     for alarm in found:  # two rules may see the same thing
         first.setdefault((alarm.line, alarm.rule.value, alarm.name), alarm)

@@ -41,6 +41,7 @@ def _parsed(content: bytes, python: Version | None) -> ast.Module | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a doubtful escape in somebody's file is no concern of ours
         try:
+            _require_encoding(content)
             return ast.parse(content, feature_version=python)
         except UNREADABLE:
             return None
@@ -55,9 +56,23 @@ def table(content: bytes) -> symtable.SymbolTable | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
+            _require_encoding(content)
             return symtable.symtable(content, "<text>", "exec")  # type: ignore[arg-type] # typeshed knows no bytes
         except UNREADABLE:
             return None
+
+
+def _require_encoding(content: bytes) -> None:
+    """Raise SyntaxError or ValueError for bytes that the encoding of a source has not.
+
+    In a comment the parser passes over them; the interpreter does not when it reads a file (PEP 263).
+    """
+    if content.isascii():
+        return
+    from io import BytesIO  # noqa: PLC0415 - most sources are ASCII
+    from tokenize import detect_encoding  # noqa: PLC0415 - as above
+
+    content.decode(detect_encoding(BytesIO(content).readline)[0])
 
 
 def parses(content: bytes) -> bool:
@@ -70,6 +85,7 @@ def syntax_error(content: bytes, python: Version | None = None) -> tuple[int, st
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
+            _require_encoding(content)
             ast.parse(content, feature_version=python)
             symtable.symtable(content, "<text>", "exec")  # type: ignore[arg-type] # as in table
         except SyntaxError as error:

@@ -54,7 +54,7 @@ def stale_attributes(
     gone = {
         word.decode("utf-8", "replace"): _binds(base, word)
         for word in words
-        if not has_word(target, word) and has_word(result, word) and (_binds(base, word) or _uses(base, word))
+        if not _mentions(target, word) and has_word(result, word) and (_binds(base, word) or _uses(base, word))
     }
     if not gone:
         return
@@ -129,6 +129,21 @@ def removed_attributes(
         if node.attr in names and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
             names.discard(node.attr)
             yield Reference(node.lineno, node.attr, f"nothing binds {node.attr} any more, and the target uses it here")
+
+
+def _mentions(content: bytes, word: bytes) -> bool:
+    """Tell whether ``content`` has ``word``, or makes an attribute of that name of a command line option."""
+    return has_word(content, word) or (b"_" in word and _is_option(content, word))
+
+
+def _is_option(content: bytes, word: bytes) -> bool:
+    """Tell whether an option is ``word`` with dashes; argparse writes underscores for them, but for a ``dest``."""
+    found = re.search(rb"[\"']--" + word.replace(b"_", b"-") + rb"[\"']", content)
+    if found is None:
+        return False
+    rest = content[found.end() :]
+    ends = (rest.find(mark) for mark in (b"add_argument", b"\n\n"))
+    return b"dest=" not in rest[: min((end for end in ends if end >= 0), default=len(rest))]
 
 
 def has_word(content: bytes, word: bytes) -> bool:

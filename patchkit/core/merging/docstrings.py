@@ -20,7 +20,8 @@ def ours_first(
 
     What is indented more belongs to what stands above. Entries of different names go in the order in which the
     parameters, or the fields of the class, are declared; the target's first where they are declared at one place or
-    nowhere. None for prose, for entries of one name, and for lines that are no docstring's.
+    nowhere. An entry may go on at its own level, without an indentation; then its name has to be declared. None for
+    prose, for entries of one name, and for lines that are no docstring's.
     """
     if any(line.kind is not LineKind.TEXT for line in (*mine, *yours)) or not place:
         return None
@@ -30,13 +31,16 @@ def ours_first(
     if not all(names) or set(names[0]) & set(names[1]):
         return None
     header = ours.owner(place - 1)
+    goes_on = any(len(found) < _at_level(side) for found, side in zip(names, (mine, yours), strict=True))
     if header is None:
-        return False
+        return None if goes_on else False
     known = _declared(ours.base, header)
     spots = [
         _spots(found, known, _declared(side.lines, side.to_new[header])) if side.to_new[header] >= 0 else []
         for side, found in zip((ours, theirs), names, strict=True)
     ]
+    if goes_on and not all(spots):
+        return None
     return bool(spots[0] and spots[1]) and max(spots[0]) < min(spots[1])
 
 
@@ -44,7 +48,11 @@ def _names(lines: Sequence[LogicalLine]) -> list[str]:
     """Return the names of the entries at the level of the first line; nothing when that is none."""
     level = lines[0].indent
     found = [_ENTRY.match(line.text) for line in lines if line.indent == level]
-    return [match[1] for match in found if match] if all(found) else []
+    return [match[1] for match in found if match] if found[0] else []
+
+
+def _at_level(lines: Sequence[LogicalLine]) -> int:
+    return sum(line.indent == lines[0].indent for line in lines)
 
 
 def _spots(names: Sequence[str], known: Sequence[str], declared: Sequence[str]) -> list[int]:

@@ -136,16 +136,15 @@ def members(lines: Sequence[LogicalLine]) -> list[Member]:
 
 
 def both(
-    ours: Sequence[LogicalLine], theirs: Sequence[LogicalLine], *, blank_below: tuple[bool, bool], wraps: bool = False
+    ours: Sequence[LogicalLine], theirs: Sequence[LogicalLine], *, parts_below: tuple[bool, bool], wraps: bool = False
 ) -> tuple[list[LogicalLine], bool] | None:
     """Return the patch's lines that the target lacks, and whether they go first; None when the two do not go together.
 
     The target's come first, so that it stays in the order it has, unless the patch's are indented more and belong to
-    the statement above, or paragraphs tell otherwise; ``blank_below`` says whether a blank line follows the patch's
-    lines and the target's. Members that both sides bring stay the target's. Two members of one name do not go together,
-    nor do
-    statements that use each other's names, whose order has a meaning that nobody stated. With ``wraps`` the target's
-    lines end in a header around what follows, and the patch's go before them.
+    the statement above, or paragraphs tell otherwise; ``parts_below`` says whether the patch, and the target, changed
+    whether a blank line stands before what follows. Members that both sides bring stay the target's. Two members of one
+    name do not go together, nor do statements that use each other's names, whose order has a meaning that nobody
+    stated. With ``wraps`` the target's lines end in a header around what follows, and the patch's go before them.
     """
     mine, yours = members(ours), members(theirs)
     their_keys = {member.key for member in yours if member.key}
@@ -169,8 +168,13 @@ def both(
     if ours[0].indent != theirs[0].indent:
         first = ours[0].indent > theirs[0].indent
     else:
-        # What is set off by a blank line goes behind what is not; what is set off below goes before what is not.
-        first = (bool(theirs[0].blank), blank_below[0]) > (bool(ours[0].blank), blank_below[1])
+        # What begins a section or is set off by a blank line goes behind what is not, and so does what has changed
+        # whether a blank line follows: next to the line that it set off, or from which it took the blank line.
+        first = (_begins_section(theirs), bool(theirs[0].blank), parts_below[1]) > (
+            _begins_section(ours),
+            bool(ours[0].blank),
+            parts_below[0],
+        )
     return [line for member in fresh for line in member.lines], first
 
 
@@ -183,6 +187,14 @@ def _apart(one: Member, two: Member, *, heads: bool) -> bool:
     if heads:
         return False
     return (one.leaves and not two.is_declaration) or (two.leaves and not one.is_declaration)
+
+
+_SECTION = re.compile(r"\s*#\s*([#=*~-])\1{3,}")
+
+
+def _begins_section(lines: Sequence[LogicalLine]) -> bool:
+    """Tell whether lines begin with a comment that is a rule across the page."""
+    return lines[0].kind is LineKind.COMMENT and _SECTION.match(lines[0].text) is not None
 
 
 _FIELD = re.compile(r"\s*\w+\s*:[^=]+$")

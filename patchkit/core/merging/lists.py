@@ -51,7 +51,9 @@ class _ListMerge:
             ]
         there = self.theirs.entries[slice(*span(stretch.theirs, begin, end))] if stretch.theirs else []
         if stretch.side is Side.THEIRS:
-            return there
+            edit = stretch.theirs[0]
+            lost = not self.yours.is_modified(edit) and self._is_lost(edit, there, self.to_ours)
+            return None if lost else there
         added = self.ours.entries[slice(*span(stretch.ours, begin, end))]
         if stretch.side is Side.OURS:
             return self._added(stretch.ours[0], added)
@@ -62,12 +64,16 @@ class _ListMerge:
         if self.mine.is_modified(edit):
             entry = self._modified(edit.old, added[0], self.theirs.entries[self.to_theirs[edit.old]])
             return None if entry is None else [entry]
-        near = [spot for spot in (edit.old - 1, edit.old_end) if 0 <= spot < len(self.old.entries)]
-        alone = near and all(self.to_theirs[spot] < 0 for spot in near)
-        if alone and not all(_is_placeless(entry, self.theirs) for entry in added):
-            # What it stands beside is gone from the target, and its place has a meaning.
+        if self._is_lost(edit, added, self.to_theirs):
             return None
         return [_fitted(entry, self.old, self.theirs) for entry in added]
+
+    def _is_lost(self, edit: Edit, added: Sequence[Entry], to_other: Sequence[int]) -> bool:
+        """Tell whether all that new entries stand beside is gone from the other side, and their place has a meaning."""
+        near = [spot for spot in (edit.old - 1, edit.old_end) if 0 <= spot < len(self.old.entries)]
+        alone = bool(near) and all(to_other[spot] < 0 for spot in near)
+        is_list = self.theirs.opener.key == "[" and not self.theirs.follows
+        return alone and not is_list and not all(_is_placeless(entry, self.theirs) for entry in added)
 
     def _modified(self, at: int, ours: Entry, theirs: Entry) -> Entry | None:
         old = self.old.entries[at]

@@ -114,13 +114,19 @@ def _sort(line: LogicalLine) -> _Sort:
 
 
 def _same_beginnings(old: Sequence[LogicalLine], new: Sequence[LogicalLine]) -> list[tuple[int, int]]:
-    """Return the pairs of statements that are equal up to their first bracket, where no other one here is."""
-    starts: list[dict[str, int]] = []
-    for lines in (old, new):
-        found = [(start, at) for at, line in enumerate(lines) if (start := _beginning(line))]
-        times = Counter(start for start, _ in found)
-        starts.append({start: at for start, at in found if times[start] == 1})
-    return [(at, starts[1][start]) for start, at in starts[0].items() if start in starts[1]]
+    """Return the pairs of calls that are equal up to their bracket, and of assignments to one name.
+
+    Only those count of which there is no other one here.
+    """
+    pairs: list[tuple[int, int]] = []
+    for beginning in (_beginning, _assigned):
+        starts: list[dict[str, int]] = []
+        for lines in (old, new):
+            found = [(start, at) for at, line in enumerate(lines) if (start := beginning(line))]
+            times = Counter(start for start, _ in found)
+            starts.append({start: at for start, at in found if times[start] == 1})
+        pairs += [(at, starts[1][start]) for start, at in starts[0].items() if start in starts[1]]
+    return pairs
 
 
 def _beginning(line: LogicalLine) -> str:
@@ -131,6 +137,17 @@ def _beginning(line: LogicalLine) -> str:
     words = head.split("\x1f")
     called = bool(bracket) and words[-1].isidentifier() and words[0] not in _KEYWORDS
     return head if called else ""
+
+
+def _assigned(line: LogicalLine) -> str:
+    """Return what stands before the value of an assignment to a name or an attribute, ``x =`` or ``self.x +=``."""
+    if line.kind is not LineKind.CODE:
+        return ""
+    match = _ASSIGNED.match(line.key)
+    return match[0] if match is not None else ""
+
+
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*(?:\x1f\.\x1f\w+)*\x1f[-+*/%&|^@]?=(?=\x1f)")
 
 
 def likeness(one: LogicalLine, two: LogicalLine) -> float:

@@ -91,11 +91,21 @@ class Spans:
         """How far into the base any of the spans reaches that begins no later."""
 
     def worst(self, region: Region) -> Span | None:
-        """Return what became of a region: of the spans that share lines of the base with it the worst."""
+        """Return what became of a region: of the spans that share lines of the base with it the worst.
+
+        Its lines in the result are those of all spans that lie in the region, where the worst is no conflict.
+        """
         touching = self._touching(region)
         # A hunk of which the target has a part only is not upstreamed.
-        kept = [span for span in touching if span.verdict != Verdict.UPSTREAMED.value]
-        return max(kept or touching, key=lambda span: _BADNESS[span.verdict], default=None)
+        kept = [span for span in touching if span.verdict != Verdict.UPSTREAMED.value] or touching
+        worst = max(kept, key=lambda span: _BADNESS[span.verdict], default=None)
+        if worst is None or worst.verdict == Verdict.CONFLICT.value:
+            return worst
+        within = [span for span in kept if region.base <= span.base and span.base_end <= region.base_end]
+        filled = [span for span in (worst, *within) if span.first < span.end]
+        if not filled:
+            return worst
+        return worst._replace(first=min(span.first for span in filled), end=max(span.end for span in filled))
 
     def _touching(self, region: Region) -> list[Span]:
         """Return the spans that share lines with a region, or of which one is an empty place beside the other."""

@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 from patchkit.core.merging.alignment import Edit
 from patchkit.core.merging.docstrings import ours_first
+from patchkit.core.merging.imports import merged_imports
 from patchkit.core.merging.insertions import both, within
 from patchkit.core.merging.lexemes import LineKind, LogicalLine, indented, logical_lines
 from patchkit.core.merging.renames import Rename, applied, is_everywhere, rename, stands
 from patchkit.core.merging.sides import Version, both_moved, depth, moved, shift
 from patchkit.core.merging.sweep import Side, Stretch, span, sweep
+from patchkit.core.merging.taken_out import taken_out
 from patchkit.core.merging.weave import weave
 from patchkit.core.remembered import remembered
 
@@ -241,6 +243,11 @@ class _Merge:
 
     def _renamed_or_clash(self, stretch: Stretch, ours: tuple[int, int], theirs: tuple[int, int], reason: str) -> None:
         begin, end = stretch.begin, stretch.end
+        if self.is_whole and taken_out(stretch, self.ours, self.theirs):
+            self._carried(
+                stretch.ours, [], "the target only gave calls more keywords in a block that the patch takes out"
+            )
+            return
         if self._only_comments(begin, end, theirs) and all(
             self.ours.at_home(at) for at in range(begin, end) if self.ours.to_new[at] >= 0
         ):
@@ -248,10 +255,14 @@ class _Merge:
             self._carried(stretch.ours, (line.full for line in self.ours.lines[slice(*ours)]), reason)
             return
         text = self._renamed(begin, end, ours, theirs) if self.is_whole else None
-        if text is None:
-            self._clash(begin, end, ours, theirs, reason)
-        else:
+        if text is not None:
             self._carried(stretch.ours, text, "one side rewrote these lines, the other one renamed what is in them")
+            return
+        text = merged_imports(self.base[begin:end], self.ours.lines[slice(*ours)], self.theirs.lines[slice(*theirs)])
+        if text is not None:
+            self._carried(stretch.ours, text, "both sides changed other names of these imports")
+        else:
+            self._clash(begin, end, ours, theirs, reason)
 
     def _only_comments(self, begin: int, end: int, theirs: tuple[int, int]) -> bool:
         """Tell whether the target has the code of the base's lines, in the same blocks, with other comments."""
@@ -332,8 +343,9 @@ class _Merge:
             ours = [_deeper(line, our_shift) for line in mine]
             return ours + theirs if described else theirs + ours
         behind = self.theirs.place(edit.old, edit.old)[1] + len(yours)
-        blank = self.ours.blank_before(edit.new_end), self.theirs.blank_before(behind)
-        together = both(mine, yours, blank_below=blank, wraps=wraps)
+        blank = edit.old >= len(self.base) or bool(self.base[edit.old].blank)
+        parts = self.ours.blank_before(edit.new_end) != blank, self.theirs.blank_before(behind) != blank
+        together = both(mine, yours, parts_below=parts, wraps=wraps)
         if together is None:
             return None
         fresh, first = together

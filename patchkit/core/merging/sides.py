@@ -108,6 +108,12 @@ class Version:
         """Return the line here of the base's line ``at``, which has one."""
         return self.lines[self.to_new[at]]
 
+    def nearest(self, place: int) -> list[int]:
+        """Return the nearest of the base's lines before and after ``place`` that have a line here, if there are any."""
+        before = next((at for at in range(place - 1, -1, -1) if self.to_new[at] >= 0), None)
+        after = next((at for at in range(place, len(self.base)) if self.to_new[at] >= 0), None)
+        return [at for at in (before, after) if at is not None]
+
     def place(self, begin: int, end: int) -> tuple[int, int]:
         """Return where the base's ``[begin, end)`` is here, as far as it is."""
         found = [self.to_new[at] for at in range(begin, end) if self.to_new[at] >= 0]
@@ -164,11 +170,31 @@ class Version:
         if at is None:
             return True
         header = self.to_new[at]
-        if header < 0 or not self.at_home(at):
+        if header < 0:
+            return self._is_between(edit.old, level)
+        if not self.at_home(at):
             return False
         width = self.lines[header].indent
         between = self.lines[header + 1 : self.place(edit.old, edit.old)[0]]
         return all(line.indent > width or line.kind is not LineKind.CODE for line in between)
+
+    def _is_between(self, place: int, level: int) -> bool:
+        """Tell whether the base's lines before and after ``place`` stand side by side here too, in one block.
+
+        They are indented by ``level`` in the base. What heads their block may be another line then.
+        """
+        before, after = place - 1, place
+        if before < 0 or after >= len(self.base) or self.to_new[before] < 0:
+            return False
+        if not self.base[before].indent == self.base[after].indent == level:
+            return False
+        there = self.to_new[before]
+        return (
+            self.to_new[after] == there + 1
+            and self.at_home(before)
+            and self.at_home(after)
+            and self.lines[there].indent == self.lines[there + 1].indent
+        )
 
     def owner(self, at: int) -> int | None:
         """Return the base's line that heads the class or function around the base's line ``at``; None at the module."""
@@ -224,6 +250,9 @@ def shift(  # noqa: PLR0911 - one return a rule
     if edit.old < edit.old_end:
         spots = [edit.old, *spots]
     found: list[tuple[bool, int]] = []
+    if edit.old == edit.old_end and not any(0 <= spot < len(base) and other.to_new[spot] >= 0 for spot in spots):
+        # What stood beside the place is gone; the nearest lines that are left tell as well.
+        spots = other.nearest(edit.old)
     for spot in spots:
         if other.to_new[spot] < 0 or not base[spot].text.strip():
             continue

@@ -128,8 +128,15 @@ def _window(pieces: Sequence[Piece], sides: Sides, *, is_whole: bool = False) ->
 
 def _piece(base: Range, changed: Range, target: Range, resolved: Resolved) -> Piece:
     parts = [_bytes(part) if isinstance(part, str) else Conflict(*map(_bytes, part)) for part in resolved.parts]
+    rows = base[1] - base[0]
     spans = [
-        moved(span, base[0], target[0] if span.verdict == Verdict.CONFLICT.value else 0) for span in resolved.spans
+        # What stands behind a last line that is blank has a number and no line.
+        moved(
+            span._replace(base=min(span.base, rows), base_end=min(span.base_end, rows)),
+            base[0],
+            target[0] if span.verdict == Verdict.CONFLICT.value else 0,
+        )
+        for span in resolved.spans
     ]
     return Piece(base, changed, target, parts, spans)
 

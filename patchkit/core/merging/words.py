@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+from patchkit.core.merging.plain import plain
+
 STRING: Final = (
     r"(?:\"\"\"(?:[^\\]|\\.)*?(?:\"\"\"|\Z)|'''(?:[^\\]|\\.)*?(?:'''|\Z)"
     r"|\"(?:[^\"\\\n]|\\.)*(?:\"|(?=\n)|\Z)|'(?:[^'\\\n]|\\.)*(?:'|(?=\n)|\Z))"
@@ -73,8 +75,9 @@ _LONGEST: Final = 400
 
 
 def key(text: str) -> str:
-    """Return what is compared of a statement: equal where only form differs (space, line joins, quotes, last commas).
+    """Return what is compared of a statement: equal where only form differs.
 
+    That is space, line joins, quotes, last commas, and parentheses around all of an expression.
     The sides of a merge have most statements in common, so keys are remembered.
     """
     return _known_key(text) if len(text) <= _LONGEST else _find_key(text)
@@ -82,7 +85,9 @@ def key(text: str) -> str:
 
 def _find_key(text: str) -> str:
     found = words(text)
-    return SEPARATOR.join(_telling(found) if _LAST_COMMA.search(text) else found)
+    if _LAST_COMMA.search(text):
+        found = _telling(found)
+    return SEPARATOR.join(plain(found))
 
 
 _known_key = lru_cache(maxsize=8192)(_find_key)

@@ -55,7 +55,7 @@ def base_findings(reading: Reading, known: Knowledge) -> Iterator[Finding]:
 
 def _found(reading: Reading, known: Knowledge, applied: Applied, file: Word) -> _Patch:
     contents = known.patches.get(reading.path, {})
-    name = next((place for place in places(applied, file, reading.script) if place in contents), None)
+    name = next((place for place in places(applied.command, file.text, reading.script) if place in contents), None)
     if name is None:
         return _Patch(applied, file.written, None, None)
     return _Patch(applied, name, contents[name], named_texts(contents[name], name))

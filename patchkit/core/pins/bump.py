@@ -44,7 +44,10 @@ def asked_fixes(names: Sequence[str], records: MemorySaver) -> tuple[Defect, ...
 
 def plan_bumps(reading: Reading, fixes: Sequence[Defect], records: MemorySaver, history: History) -> tuple[Bump, ...]:
     """Return what becomes of each pin of torch_memory_saver in a file."""
-    return tuple(_bump(reading, pin, fixes, records, history) for pin in reading.pins if pin.package == "tms")
+    # One place can be installed several times: an array, a variable, a loop.
+    return tuple(
+        dict.fromkeys(_bump(reading, pin, fixes, records, history) for pin in reading.pins if pin.package == "tms")
+    )
 
 
 def edited(text: str, bumps: Sequence[Bump]) -> str:

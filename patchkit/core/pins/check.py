@@ -13,6 +13,7 @@ from patchkit.core.pins.patch_rules import patch_findings
 from patchkit.core.pins.pin_rules import pin_findings, same_pin
 from patchkit.core.pins.reading import Reading
 
+_OPEN = frozenset({PinKind.NOTHING, PinKind.RANGE})
 _PASSWORD = re.compile(r"//[^/@]*@")
 _NAMES = {"dockerfile": "Dockerfile", "pyproject": "TOML", "conda": "YAML"}
 
@@ -81,6 +82,8 @@ def _disagreements(readings: Sequence[Reading], known: Knowledge) -> Iterator[Fi
             first, other = last[0]
             if same_pin(other, pin, known) and _same_place(other, pin):
                 continue
+            if first.constraint is not reading.constraint and _OPEN.intersection((other.kind, pin.kind)):
+                continue  # Whether the constraint is in the range pip finds out.
             platforms = (
                 f" ({_platform(reading)} against {_platform(first)})" if reading.is_rocm != first.is_rocm else ""
             )

@@ -1,4 +1,4 @@
-"""What stands around a command's own words: sudo and env, and git's options before its verb."""
+"""What stands between a command's own words: options with their values, and git's before its verb."""
 
 from __future__ import annotations
 
@@ -7,16 +7,7 @@ from collections.abc import Sequence
 
 from patchkit.core.pins.model import Command, Word
 from patchkit.core.pins.shell import joined
-
-_WRAPPERS = frozenset({"sudo", "env", "time", "exec", "nice", "command"})
-
-
-def unwrapped(command: Command) -> Sequence[Word]:
-    """Return the words without sudo, env and the like in front."""
-    words = list(command.words)
-    while len(words) > 1 and (posixpath.basename(words[0].text) in _WRAPPERS or "=" in words[0].text):
-        words.pop(0)
-    return words
+from patchkit.core.pins.wrappers import unwrapped
 
 
 def git_words(command: Command) -> tuple[str, Sequence[Word]] | None:

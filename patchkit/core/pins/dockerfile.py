@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from patchkit.core.pins.model import UNKNOWN, Command, Copy, Script, Status, Word
-from patchkit.core.pins.shell import SHELLS, Shell, options_in, read_shell
+from patchkit.core.pins.shell import SHELLS, Shell, options_in, read_shell, read_text_of
 from patchkit.core.pins.words import word_in
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ class _Reader:
             "copy": self._copy,
             "add": self._copy,
             "run": self._run,
+            "onbuild": self._onbuild,
         }
 
     def _from(self, node: Node) -> None:
@@ -168,6 +169,7 @@ class _Reader:
         body = next((child for child in node.children if child.type == "heredoc_block"), None)
         if words := self._exec(node):
             self.script.commands.append(_plain(tuple(words), inner, self._stage))
+            read_text_of(self.script.commands[-1], inner, self.script)
         if command is None:
             return
         start = self._at(command.start_byte)
@@ -181,6 +183,9 @@ class _Reader:
             if words_of_command:
                 within.options = options_in(words_of_command)
             self._body(body, within)
+
+    def _onbuild(self, node: Node) -> None:
+        self.script.problems.append((self._at(node.start_byte), "not read: ONBUILD runs in the builds of other images"))
 
     def _started(self) -> Shell:
         """Return the shell of one RUN: ARGs are in its environment, unless they are empty."""

@@ -7,12 +7,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from patchkit.core.pins.commands import git_words, option, plain, unwrapped
-from patchkit.core.pins.model import Command, Package, Pin, PinKind, Script, Word
+from patchkit.core.pins.commands import git_words, option, plain
+from patchkit.core.pins.model import Command, Include, Package, Pin, PinKind, Script, Word
 from patchkit.core.pins.requirement import canonical, repository_package, requirement_pin, revision_pin, version_pin
+from patchkit.core.pins.wrappers import unwrapped
 
 _PIP = re.compile(r"pip[\d.]*")
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
+_REQUIREMENTS = ("-r", "--requirement", "--requirements")
+_CONSTRAINTS = ("-c", "--constraint", "--constraints")
 _CONDA = frozenset({"conda", "mamba", "micromamba"})
 
 
@@ -41,6 +44,24 @@ def installed_by(script: Script) -> list[Pin]:
     return sorted(found, key=lambda pin: pin.at)
 
 
+def included_by(script: Script) -> list[Include]:
+    """Return the requirements and constraints files that installations read, in the file's order."""
+    found = []
+    for command in script.commands:
+        words = unwrapped(command)
+        if not installs(words) or posixpath.basename(words[0].text) in _CONDA:
+            continue
+        for word, following in zip(words, [*words[1:], None], strict=True):
+            name, _, value = word.text.partition("=")
+            if name not in (*_REQUIREMENTS, *_CONSTRAINTS):
+                name, value = word.text[:2], word.text[2:]
+                if word.text.startswith("--") or name not in ("-r", "-c"):
+                    continue
+            text = value or (following.text if following else "")
+            found.append(Include(text, word.at, constraint=name in _CONSTRAINTS, command=command))
+    return found
+
+
 def conda_pin(word: Word) -> Pin | None:
     """Return what conda's ``name=version=build`` pins, or ``name>=version``."""
     match = re.match(r"(?:[\w.-]+::)?([\w.-]+?)\s*(?:([=<>!~].*)|$)", word.text)
@@ -57,14 +78,29 @@ def conda_pin(word: Word) -> Pin | None:
 def _requirements(words: Sequence[Word]) -> Sequence[Word]:
     """Return the arguments of an installation; none for another command."""
     texts = [word.text for word in words]
+    verb = installs(words)
+    if verb is None:
+        return ()
+    behind = words[texts.index(verb) + 1 :]
+    # The value of -r or -c is no requirement.
+    return plain(
+        [
+            word
+            for word, before in zip(behind, ["", *(each.text for each in behind)], strict=False)
+            if before not in (*_REQUIREMENTS, *_CONSTRAINTS)
+        ]
+    )
+
+
+def installs(words: Sequence[Word]) -> str | None:
+    """Return the verb with which a command installs packages: install, add; None for another command."""
+    texts = [word.text for word in words]
     program = posixpath.basename(texts[0])
     if _PYTHON.fullmatch(program) and "-m" in texts and _PIP.fullmatch((texts[texts.index("-m") + 1 :] or [""])[0]):
         program = "pip"
     is_pip = _PIP.fullmatch(program) or program in _CONDA or (program == "uv" and "pip" in texts)
     verb = "install" if is_pip else "add" if program in ("uv", "poetry", "pdm") else None
-    if verb is None or verb not in texts:
-        return ()
-    return plain(words[texts.index(verb) + 1 :])
+    return verb if verb in texts else None
 
 
 def _clone(words: Sequence[Word], script: Script, position: int) -> Pin | None:
@@ -116,7 +152,9 @@ def _in_clone(command: Command, verbs: Sequence[str], clone: str) -> Sequence[Wo
 
 
 def _added(word: Word) -> Pin | None:
-    """Return what ADD takes from a repository: ``https://.../Megatron-LM.git#core_v0.16.1``."""
+    """Return what ADD takes from a repository: ``https://.../Megatron-LM.git#core_v0.16.1``, or an archive of it."""
+    if "/archive/" in word.text and (pin := requirement_pin(word)):
+        return pin
     url, mark, ref = word.text.partition("#")
     package = repository_package(url) if "://" in url or url.startswith("git@") else None
     if package is None:

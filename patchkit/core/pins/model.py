@@ -161,20 +161,37 @@ class Pin:
     def title(self) -> str:
         """How people write it."""
         name = NAMES[self.package]
+        value = self.value if len(self.value) <= _SHOWN else f"{self.value[: _SHOWN - 3]}..."
         match self.kind:
             case PinKind.NOTHING:
                 return name
-            case PinKind.RELEASE:
-                return f"{name} {self.value}"
-            case PinKind.RANGE:
-                return f"{name} {self.value}"
+            case PinKind.RELEASE | PinKind.RANGE:
+                return f"{name} {value}"
             case PinKind.COMMIT:
-                return f"{name} at {self.value[:12]}"
-            case PinKind.TAG | PinKind.BRANCH | PinKind.UNKNOWN:
-                return f"{name} at {self.value}"
+                return f"{name} at {value[:12]}"
+            case PinKind.TAG | PinKind.BRANCH:
+                return f"{name} at {value}"
+            case PinKind.UNKNOWN:
+                return f"{name} ({value})"
 
 
+_SHOWN = 100
+"""Characters of a value that a title has."""
 NAMES: Mapping[Package, str] = {"megatron": "Megatron-LM", "tms": "torch_memory_saver"}
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """A requirements or constraints file that a file has read: ``-r base.txt``, ``-c constraints.txt``."""
+
+    name: str
+    """As it is written, with ``UNKNOWN`` for what is not known."""
+    at: int
+    """0-based place."""
+    constraint: bool = False
+    """Whether it installs nothing by itself."""
+    command: Command | None = None
+    """The installation that reads it; None in a file that is no script."""
 
 
 @dataclass(frozen=True, slots=True)

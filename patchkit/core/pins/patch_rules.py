@@ -30,7 +30,10 @@ def patch_findings(reading: Reading) -> Iterator[Finding]:
 
 
 def _shown(words: tuple[Word, ...]) -> str:
-    text = " ".join(word.written for word in words)
+    # An array is one word in the file, and several for the shell.
+    text = " ".join(
+        word.written for word, before in zip(words, [None, *words], strict=False) if not _same(word, before)
+    )
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
@@ -92,6 +95,10 @@ def _options(reading: Reading, applied: Applied) -> Iterator[Finding]:
             why="inside a repository that ignores this folder git apply leaves every file out and exits with 0",
             advice="use `patchkit apply --in FOLDER`, or `patch -p1`; `patchkit verify` proves that the patch is in",
         )
+
+
+def _same(word: Word, other: Word | None) -> bool:
+    return other is not None and (word.at, word.written) == (other.at, other.written)
 
 
 def _never_applied(reading: Reading) -> Iterator[Finding]:

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from patchkit.core.foreign.fitting import touched_paths
 from patchkit.core.foreign.lenient import read_foreign
-from patchkit.core.pins.commands import git_words, option, plain, unwrapped
+from patchkit.core.pins.commands import git_words, option, plain
 from patchkit.core.pins.model import UNKNOWN, Applied, Command, Copy, Script, Word
 from patchkit.core.pins.shell import joined
+from patchkit.core.pins.wrappers import unwrapped
 from patchkit.errors import PatchkitError
 
 Texts = Mapping[str, tuple[str, str]]
@@ -60,17 +61,19 @@ def _or_stdin(files: Sequence[Word], command: Command) -> tuple[Word, ...]:
     return tuple(files) or ((command.stdin,) if command.stdin else ())
 
 
-def places(applied: Applied, file: Word, script: Script) -> list[str]:
-    """Return the paths, seen from the build context or the script, that a patch file can have; globs stay globs.
+def places(command: Command, file: str, script: Script) -> list[str]:
+    """Return the paths, seen from the build context or the script, that a file of a command can have; globs stay globs.
 
     The newest copy that can have brought the file there comes first; the path as it is written comes last.
     """
-    path = joined(applied.command.folder, file.text) if not file.text.startswith(UNKNOWN) else file.text
+    path = joined(command.folder, file) if not file.startswith(UNKNOWN) else file
     found: list[str] = []
     for copy in reversed(script.copies):
-        if copy.stage in script.lineage(applied.command.stage) and copy.at < applied.command.at:
+        if copy.stage in script.lineage(command.stage) and copy.at < command.at:
             found.extend(_before_copy(copy, path))
-    found.append(file.text.rpartition(UNKNOWN)[2].lstrip("/") if UNKNOWN in file.text else file.text)
+    # A script starts in a folder that it does not name, most often its own.
+    found.append(path.removeprefix(f"{UNKNOWN}/"))
+    found.append(file.rpartition(UNKNOWN)[2].lstrip("/") if UNKNOWN in file else file)
     return list(dict.fromkeys(place for place in found if place and UNKNOWN not in place))
 
 

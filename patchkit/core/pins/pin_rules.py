@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from patchkit.core.pins.findings import Finding
 from patchkit.core.pins.judging import Knowledge, finding
@@ -19,8 +18,10 @@ def pin_findings(reading: Reading, known: Knowledge) -> Iterator[Finding]:
     """Yield what is wrong with each pin of a file, then what is wrong with pairs."""
     for pin in reading.pins:
         yield from _redirected(reading, pin)
-        yield from _unpinned(reading, pin, known)
-        yield from _version_range(reading, pin, known)
+        # What a constraints file pins is pinned.
+        if pin.package not in reading.constrained:
+            yield from _unpinned(reading, pin, known)
+            yield from _version_range(reading, pin, known)
         yield from (_saver if pin.package == "tms" else _megatron)(reading, pin, known)
     yield from _duplicates(reading, known)
 
@@ -200,9 +201,10 @@ def _megatron(reading: Reading, pin: Pin, known: Knowledge) -> Iterator[Finding]
 def _duplicates(reading: Reading, known: Knowledge) -> Iterator[Finding]:
     for package in ("megatron", "tms"):
         pins = [pin for pin in reading.pins if pin.package == package and not pin.conditional]
-        for earlier, later in pairwise(pins):
-            together = earlier.stage in reading.script.lineage(later.stage)
-            if not together or same_pin(earlier, later, known):
+        for at, later in enumerate(pins):
+            together = reading.script.lineage(later.stage)
+            earlier = next((pin for pin in reversed(pins[:at]) if pin.stage in together), None)
+            if earlier is None or same_pin(earlier, later, known):
                 continue
             both_ways = (earlier.folder is None) == (later.folder is None)
             line = reading.line(earlier.at)
@@ -211,8 +213,12 @@ def _duplicates(reading: Reading, known: Knowledge) -> Iterator[Finding]:
                 later.at,
                 "installed-twice",
                 "wrong" if both_ways else "look",
-                message=f"{later.title} is installed over {earlier.title} of line {line}: the last wins",
-                why="who reads or edits the first pin changes nothing",
+                message=f"{later.title} is installed over {earlier.title} of line {line}: the last wins"
+                if later.command or earlier.command or reading.script.images
+                else f"{later.title} is asked for, and {earlier.title} of line {line}: nothing satisfies both",
+                why="who reads or edits the first pin changes nothing"
+                if later.command or earlier.command or reading.script.images
+                else "the installation stops, or takes the one that is asked for somewhere else",
                 advice="keep one of the two",
             )
 

@@ -9,8 +9,8 @@ from enum import Enum
 
 from patchkit.core.pins.dockerfile import read_dockerfile
 from patchkit.core.pins.documents import Read, Scalar, read_conda, read_pyproject, read_requirements
-from patchkit.core.pins.installs import installed_by
-from patchkit.core.pins.model import Applied, Pin, Script
+from patchkit.core.pins.installs import included_by, installed_by
+from patchkit.core.pins.model import Applied, Include, Package, Pin, Script
 from patchkit.core.pins.patching import applied_by
 from patchkit.core.pins.shell import SHELLS, read_script
 
@@ -49,6 +49,12 @@ class Reading:
     """0-based places that were not understood, and why."""
     broken: tuple[int, str] | None
     """Where and why the whole does not parse."""
+    includes: tuple[Include, ...] = ()
+    """Requirements and constraints files that it has read."""
+    constraint: bool = False
+    """Whether it is a constraints file of another one, and so installs nothing by itself."""
+    constrained: frozenset[Package] = frozenset()
+    """What its constraints files pin to one version."""
 
     def line(self, at: int) -> int:
         """Return the 1-based line of a place."""
@@ -73,18 +79,23 @@ def kind_of(path: str, text: str) -> Kind | None:
 
 def read(path: str, kind: Kind, text: str, scalars: Sequence[Scalar] = ()) -> Reading:
     """Read a file; ``scalars`` are the texts in it when it is YAML."""
+    # A byte order mark belongs to no word; a blank keeps every place.
+    marked, text = text, f" {text[1:]}" if text.startswith("\ufeff") else text
     if kind in (Kind.DOCKERFILE, Kind.SHELL):
         script = read_dockerfile(text) if kind is Kind.DOCKERFILE else read_script(text)
         pins = tuple(installed_by(script))
         applied = tuple(applied_by(script))
-        return Reading(path, kind, text, pins, script, applied, tuple(script.problems), script.broken)
+        problems, includes = tuple(script.problems), tuple(included_by(script))
+        return Reading(path, kind, marked, pins, script, applied, problems, script.broken, includes)
     try:
-        found, problems = _listed(kind, text, scalars)
+        found, read_too = _listed(kind, text, scalars)
     except ValueError as error:
         line = re.search(r"at line (\d+)", str(error))
         at = _place_of_line(text, int(line[1])) if line else 0
         return unreadable(path, kind, text, at, f"this is no TOML: {error}")
-    return Reading(path, kind, text, tuple(found), Script(), (), tuple(problems), None)
+    # An extra or a group is installed on top of what every installation has.
+    script = Script(parents=[None, *[0] * max((pin.stage for pin in found), default=0)])
+    return Reading(path, kind, marked, tuple(found), script, (), (), None, tuple(read_too))
 
 
 def unreadable(path: str, kind: Kind, text: str, at: int, problem: str) -> Reading:

@@ -47,6 +47,12 @@ def requirement_pin(word: Word, *, at: int | None = None) -> Pin | None:
 def version_pin(package: Package, word: Word, start: int, end: int, at: int) -> Pin:
     """Return the pin that characters ``start`` to ``end`` of a word, a version specifier, are."""
     specifier = word.text[start:end]
+    if at_version := re.match(r"\s*@\s*(?=[\d^~=<>!])", specifier):
+        # How poetry writes it on its command line; of a bare version the place is that behind the @.
+        start += at_version.end()
+        specifier = specifier[at_version.end() :]
+        if re.fullmatch(r"\d[\w.]*", specifier):
+            return Pin(package, PinKind.RELEASE, specifier, word.span(start, end), at)
     if not specifier.strip() or specifier.strip() == "*":
         return Pin(package, PinKind.NOTHING, "", None, at)
     if UNKNOWN in specifier:

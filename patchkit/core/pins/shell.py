@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from patchkit.core.pins.model import UNKNOWN, Command, Script, Word
+from patchkit.core.pins.model import UNKNOWN, Command, Script, Status, Word
 from patchkit.core.pins.status import Options, status_of
-from patchkit.core.pins.words import parse_shell, word_of
+from patchkit.core.pins.words import parse_shell, word_of, words_of
+from patchkit.core.pins.wrappers import unwrapped
 
 if TYPE_CHECKING:
     from ast_grep_py import SgNode
 
 SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh"})
+_TEXT_FOLLOWS: Final = re.compile(r"-[a-z]*c[a-z]*")
+_MOST_ROUNDS: Final = 64
+"""Rounds of a loop, in all loops around it, in which it is read for each word."""
 _BRANCHES: Final = frozenset({"if_statement", "elif_clause", "else_clause", "case_item"})
 _UNREAD: Final = frozenset({"command_substitution", "process_substitution"})
 _ENDS: Final = frozenset({"fi", "done", "esac", "then", "do", ")", "}"})
@@ -29,10 +34,11 @@ class Shell:
     exported: set[str] = field(default_factory=set)
     folder: str = UNKNOWN
     options: Options = field(default_factory=Options)
+    arrays: dict[str, tuple[Word, ...]] = field(default_factory=dict)
 
     def copy(self) -> Shell:
         """Return one of its own, for a subshell."""
-        return Shell(dict(self.variables), set(self.exported), self.folder, self.options)
+        return Shell(dict(self.variables), set(self.exported), self.folder, self.options, dict(self.arrays))
 
     def set_environment(self, name: str, value: Word) -> None:
         """Set a variable for everything that is started."""
@@ -84,6 +90,8 @@ class _Reader:
     base: int
     script: Script
     stage: int
+    rounds: int = 1
+    """How often the place that is read is read, by the loops around it."""
 
     def walk(self, node: SgNode, shell: Shell, *, conditional: bool) -> None:
         kind = node.kind()
@@ -101,9 +109,9 @@ class _Reader:
             inner = shell.copy()
             for child in node.children():
                 self.walk(child, inner, conditional=conditional)
+        elif kind == "for_statement":
+            self._loop(node, shell, conditional=conditional)
         else:
-            if kind == "for_statement":
-                self._loop(node, shell)
             self._children(node, shell, conditional=conditional or kind in _BRANCHES)
 
     def _at(self, node: SgNode) -> int:
@@ -120,12 +128,29 @@ class _Reader:
 
     def _assign(self, node: SgNode, shell: Shell) -> tuple[str, Word] | None:
         parts = node.children()
-        if parts[0].kind() != "variable_name" or parts[1].kind() != "=":
+        if parts[0].kind() != "variable_name" or parts[1].kind() not in ("=", "+="):
+            return None
+        name, more = parts[0].text(), parts[1].kind() == "+="
+        if len(parts) > 2 and parts[2].kind() == "array":
+            self._assign_array(name, parts[2], shell, more=more)
             return None
         end = self.base + parts[1].range().end.index
         value = self._word(parts[2], shell) if len(parts) > 2 else Word("", (), "", end)
-        shell.variables[parts[0].text()] = value
-        return parts[0].text(), value
+        if more:
+            before = shell.variables.get(name, Word(UNKNOWN, (-1,), "", end))
+            value = Word(before.text + value.text, before.origins + value.origins, value.written, value.at)
+        shell.variables[name] = value
+        return name, value
+
+    def _assign_array(self, name: str, node: SgNode, shell: Shell, *, more: bool) -> None:
+        before = shell.arrays.get(name) if more else ()
+        if before is None:
+            return
+        elements = [child for child in node.children() if child.kind() not in ("(", ")", "comment")]
+        shell.arrays[name] = (*before, *(word for each in elements for word in self._words(each, shell)))
+        # Without an index the name is the first element.
+        if shell.arrays[name]:
+            shell.variables[name] = shell.arrays[name][0]
 
     def _declare(self, node: SgNode, shell: Shell) -> None:
         exports = node.children()[0].text() == "export"
@@ -136,17 +161,27 @@ class _Reader:
             if exports:
                 shell.exported.add(name)
 
-    def _loop(self, node: SgNode, shell: Shell) -> None:
-        """A loop over one word sets its variable to it; of several words the value is not known."""
+    def _words(self, node: SgNode, shell: Shell) -> list[Word]:
+        return words_of(node, self.base, shell.variables, shell.arrays)
+
+    def _loop(self, node: SgNode, shell: Shell, *, conditional: bool) -> None:
+        """A loop over words is read once for each of them; over more than a few, once without knowing which."""
         parts = node.children()
         name = next(part.text() for part in parts if part.kind() == "variable_name")
         kinds = [part.kind() for part in parts]
         values = parts[kinds.index("in") + 1 : kinds.index("do_group")] if "in" in kinds else []
-        words = [part for part in values if part.kind() not in (";", "\n", "comment")]
-        if len(words) == 1:
-            shell.variables[name] = self._word(words[0], shell)
-        else:
+        inside = [part for part in values if part.kind() not in (";", "\n", "comment")]
+        words = [word for part in inside for word in self._words(part, shell)]
+        rounds = self.rounds * len(words)
+        if not 0 < rounds <= _MOST_ROUNDS:
             shell.variables.pop(name, None)
+            self._children(node, shell, conditional=conditional)
+            return
+        outside, self.rounds = self.rounds, rounds
+        for word in words:
+            shell.variables[name] = word
+            self._children(node, shell, conditional=conditional)
+        self.rounds = outside
 
     def _command(self, node: SgNode, shell: Shell, *, conditional: bool) -> None:
         children = node.children()
@@ -155,7 +190,7 @@ class _Reader:
         for child in children:
             if child.kind() == "variable_assignment" and (assigned := self._assign(child, own)) and assigned[1].text:
                 names.add(assigned[0])
-        words = tuple(self._word(child, shell) for child in children if child.kind() not in _WORDS)
+        words = tuple(word for child in children if child.kind() not in _WORDS for word in self._words(child, shell))
         if not words:
             return
         before, after = self._redirects(node, shell)
@@ -172,6 +207,7 @@ class _Reader:
             )
         )
         self._heredoc(node, words, shell)
+        read_text_of(self.script.commands[-1], shell, self.script)
         _obey([word.text for word in words], shell)
 
     def _redirects(self, node: SgNode, shell: Shell) -> tuple[Word | None, Word | None]:
@@ -193,6 +229,34 @@ class _Reader:
                     inner = shell.copy()
                     inner.options = options_in([word.text for word in words])
                     read_shell(body.text(), self.base + body.range().start.index, inner, self.script, self.stage)
+
+
+def read_text_of(command: Command, shell: Shell, script: Script) -> None:
+    """Read the text that a command hands to a shell: ``bash -c '...'``, ``eval '...'``.
+
+    What becomes of the whole becomes of each command in it. Text whose characters do not stand side by side in the
+    file cannot be placed, and is told.
+    """
+    words = list(unwrapped(command))
+    inner = shell.copy()
+    if posixpath.basename(words[0].text) in SHELLS | {"su", "runuser"}:
+        at = next((at for at, word in enumerate(words) if _TEXT_FOLLOWS.fullmatch(word.text)), len(words))
+        inner.options = options_in([word.text for word in words[: at + 1]])
+        text = words[at + 1] if at + 1 < len(words) else None
+    else:
+        text = words[1] if words[0].text == "eval" and len(words) == 2 else None
+    if text is None or not text.text:
+        return
+    span = text.span(0, len(text.text))
+    if span is None:
+        script.problems.append((command.at, f"not read: the text that {words[0].text} is given"))
+        return
+    before = len(script.commands)
+    read_shell(text.text, span[0], inner, script, command.stage)
+    for at in range(before, len(script.commands)):
+        own = script.commands[at]
+        status = command.status if own.status is Status.CHECKED else own.status
+        script.commands[at] = replace(own, status=status, conditional=own.conditional or command.conditional)
 
 
 def _around(node: SgNode) -> list[SgNode]:

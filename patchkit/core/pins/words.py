@@ -19,6 +19,13 @@ _LONGEST = 1 << 16
 """Characters that a word is expanded to; a variable made of itself again and again grows without end."""
 _Part = tuple[str, tuple[int, ...]]
 
+Arrays = Mapping[str, tuple[Word, ...]]
+"""What is known of the arrays of bash."""
+
+_ALL = re.compile(r"\"?\$\{(\w+)\[[@*]\]\}\"?")
+_ONE = re.compile(r"\"?\$\{(\w+)\[(\d+)\]\}\"?")
+_UNQUOTED = frozenset({"simple_expansion", "expansion"})
+
 
 def parse_shell(text: str) -> SgNode:
     """Return the syntax tree of shell text; what cannot be understood is an ERROR node in it."""
@@ -33,6 +40,35 @@ def word_of(node: SgNode, base: int, variables: Variables) -> Word:
     text = "".join(part for part, _ in parts)
     origins = tuple(place for _, places in parts for place in places)
     return Word(text, origins, node.text(), base + node.range().start.index)
+
+
+def words_of(node: SgNode, base: int, variables: Variables, arrays: Arrays) -> list[Word]:
+    """Return the words that ``node`` is to a shell: the elements of an array, and what blanks in a value split."""
+    whole = word_of(node, base, variables)
+    if (every := _ALL.fullmatch(whole.written)) and every[1] in arrays:
+        return [Word(each.text, each.origins, whole.written, whole.at) for each in arrays[every[1]]]
+    if (one := _ONE.fullmatch(whole.written)) and one[1] in arrays:
+        element = arrays[one[1]][int(one[2])] if int(one[2]) < len(arrays[one[1]]) else None
+        return [] if element is None else [Word(element.text, element.origins, whole.written, whole.at)]
+    parts = node.children() if node.kind() == "concatenation" else [node]
+    if not any(part.kind() in _UNQUOTED for part in parts):
+        return [whole]
+    found: list[list[tuple[str, int]]] = []
+    begun = False
+    for part in parts:
+        text, origins = _expanded(part, base, variables)
+        for character, place in zip(text, origins, strict=True):
+            if part.kind() in _UNQUOTED and character in " \t\n":
+                begun = False
+                continue
+            if not begun:
+                found.append([])
+                begun = True
+            found[-1].append((character, place))
+    return [
+        Word("".join(text for text, _ in each), tuple(place for _, place in each), whole.written, whole.at)
+        for each in found
+    ]
 
 
 def word_in(text: str, at: int, variables: Variables) -> Word:

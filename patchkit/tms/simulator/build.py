@@ -59,7 +59,10 @@ def _compiler() -> list[str]:
     """Return the command that compiles: $CC, this machine's compiler, or that of the package ziglang."""
     if sys.platform != "linux":
         raise SimulatorError(f"the simulator runs on Linux only, not on {sys.platform}")
-    asked = shlex.split(os.environ.get("CC", ""))
+    try:
+        asked = shlex.split(os.environ.get("CC", ""))
+    except ValueError as error:
+        raise SimulatorError(f"CC is no command line: {os.environ['CC']!r}: {error}") from error
     if asked:
         if shutil.which(asked[0]) is None:
             raise SimulatorError(f"there is no compiler {asked[0]}, which CC names")
@@ -96,4 +99,7 @@ def _compile(compiler: list[str], folder: Path, name: str, arguments: list[str])
         raise SimulatorError(f"cannot run the compiler {compiler[0]}: {error}") from error
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip()
-        raise SimulatorError(f"{shlex.join(compiler)} cannot build {name}:\n{said}")
+        raise SimulatorError(f"{shlex.join(compiler)} cannot build {name}:\n{said or 'it said nothing'}")
+    # What is kept serves every later call, so nothing is believed of a compiler that only says that it was good.
+    if not (folder / name).is_file():
+        raise SimulatorError(f"{shlex.join(compiler)} ended well, and made no {name}")

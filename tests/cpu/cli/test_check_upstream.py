@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from operations.carried_world import NOTES, NOTES_1, World
 from operations.test_upstream_check import tracked, without_wheel
 from trees.repositories import git, record
 
-from patchkit.store.schemas import schema_texts
+from patchkit.cli.schemas import schema_texts
 
 from .conftest import Command
 from .test_rebase import CLASH, DRIFTED, MOVED, world
@@ -66,6 +67,46 @@ def test_the_json_is_of_the_shipped_schema(check: Command, tmp_path: Path) -> No
     answer = json.loads(ran.out)
     jsonschema.validate(answer, json.loads(schema_texts()["upstream_report.schema.json"]))
     assert [(target["name"], target["state"]) for target in answer["targets"]] == [("1.0", "fine"), ("2.0", "broken")]
+
+
+_HEAVY = (
+    "ast_grep_py",
+    "git",
+    "jinja2",
+    "pyflakes",
+    "rapidfuzz",
+    "rich",
+    "ruamel",
+    "unidiff",
+    "yaml",
+    "zipfile",
+    "patchkit.core.carry",
+    "patchkit.cli.rendering.html",
+    "patchkit.operations.upstream_look",
+    "patchkit.trees.archive",
+    "patchkit.trees.index",
+)
+"""What a run that has nothing to compute, to download or to draw does without."""
+
+
+def test_what_is_known_is_told_without_engine_libraries_or_other_forms(check: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, MOVED)
+    repository = tracked(there)
+    first = check(there, "--git", repository, "--format", "json")
+    program = (
+        "import sys; from patchkit.cli.main import run; code = run(sys.argv[1:])\n"
+        f"print(code, [name for name in {_HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    )
+    arguments = ["--offline", "--patches", str(there.series), "--git", str(repository), "--format", "json"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, "check-upstream", *arguments],
+        cwd=Path(__file__).parents[3],
+        env={**os.environ, "PATCHKIT_CACHE": str(there.cache)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (done.stdout, done.stderr.splitlines()[-1]) == (first.out, f"{first.code} []")
 
 
 def test_a_second_run_has_nothing_new_to_say(check: Command, tmp_path: Path) -> None:
@@ -236,6 +277,21 @@ def test_explain_prints_no_character_that_a_terminal_could_obey(
         assert {character for character in ran.out if not character.isprintable()} == {"\n"}
 
 
+def test_a_target_that_was_named_and_is_out_of_reach_ends_with_1(check: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, MOVED)
+    named = ("--onto", "v1.0", "--onto", "v2.0")
+    codes = [check(there, *named).code]
+    without_wheel(there, "2.0")
+    shutil.rmtree(there.cache / "upstream")
+    quiet = check(there, *named, "--new-only")
+    assert "note: v2.0 could not be looked at: it is not in the cache" in quiet.err
+    codes += [check(there, *named).code, quiet.code, check(there, "--onto", "v2.0").code]
+
+    # The second of them has no news, and a target that somebody asked about is without an answer all the same.
+    assert codes == [0, 1, 1, 4]
+    assert check(there).code == 0
+
+
 @pytest.mark.parametrize(
     ("reports", "said"),
     [
@@ -336,6 +392,16 @@ def completed(
         ("patchkit explain first/n", ["first/notes-colour"]),
         ("patchkit explain first --onto v", ["v1.0", "v2.0"]),
         ("patchkit apply --patch sec", ["second"]),
+        ("patchkit rebase fir", ["first"]),
+        ("patchkit rebase --onto v", ["v1.0", "v2.0"]),
+        ("patchkit rebase --onto v2.0 --from v1", ["v1.0"]),
+        ("patchkit capture --megatron v", ["v1.0", "v2.0"]),
+        ("patchkit capture --patch s", ["second"]),
+        ("patchkit import --megatron v2", ["v2.0"]),
+        ("patchkit tms cycle --megatron v2", ["v2.0"]),
+        ("patchkit history --from v1", ["v1.0"]),
+        ("patchkit history --range v", ["v1.0", "v2.0"]),
+        ("patchkit history --range v1.0..v", ["v1.0..v1.0", "v1.0..v2.0"]),
     ],
 )
 def test_a_shell_completes_commands_patches_hunks_and_targets(

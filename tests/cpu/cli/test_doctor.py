@@ -9,12 +9,17 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from operations import made_up
 
+import patchkit as package
 from patchkit.cli.commands.doctor import fleet_lines
+from patchkit.cli.output import print_json
 from patchkit.core.doctor import RankFacts, compare, digest_of
+from patchkit.operations.fleet import gather
 from patchkit.trees.memory import MemoryTree
 
 from .conftest import Command
@@ -59,7 +64,31 @@ def test_something_bad_is_exit_code_1(patchkit: Command, series: Path, tmp_path:
     answer = json.loads(ran.out)
 
     assert (ran.code, answer["ok"], answer["examined"][0]["verdict"]) == (1, False, "bad")
+    assert problems("doctor", answer) == []
     assert len(answer["digest"]) == 16
+
+
+def problems(name: str, answer: object) -> list[str]:
+    """What the shipped schema has against an answer."""
+    schema = json.loads((Path(package.__file__).parent / "schemas" / f"{name}_report.schema.json").read_text())
+    return [error.message for error in jsonschema.Draft202012Validator(schema).iter_errors(answer)]
+
+
+def test_the_json_of_many_ranks_is_of_the_shipped_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    ranks = [RankFacts(number, "node", ("torch",), {"torch": f"2.{number}"}) for number in range(2)]
+
+    print_json(compare(ranks, "1"))
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["command"], len(answer["ranks"]), problems("fleet", answer)) == ("doctor --fleet", 2, [])
+
+
+def test_a_megatron_that_is_named_has_to_be_there(patchkit: Command, series: Path, tmp_path: Path) -> None:
+    ran = patchkit("doctor", "--patches", series, "--in", tmp_path / "nowhere")
+
+    assert (ran.code, ran.out.splitlines()[0]) == (
+        1,
+        f"bad    Megatron-LM: {tmp_path / 'nowhere'} does not exist",
+    )
 
 
 def test_what_bad_ranks_and_different_ones_look_like() -> None:
@@ -85,6 +114,39 @@ def test_fleet_without_torchrun(patchkit: Command) -> None:
             "  hint: start it with torchrun: torchrun --nproc-per-node 8 -m patchkit doctor --fleet",
         ],
     )
+
+
+def test_fleet_with_a_world_that_is_no_number(patchkit: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"RANK": "0", "WORLD_SIZE": "x", "MASTER_ADDR": "localhost", "MASTER_PORT": "1"}.items():
+        monkeypatch.setenv(name, value)
+    ran = patchkit("doctor", "--fleet")
+
+    assert (ran.code, ran.err) == (2, "error: WORLD_SIZE is 'x', and has to be a number\n")
+
+
+def test_no_rank_ends_before_rank_0_has_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+
+    def gathered(into: list[str], text: str) -> None:
+        into[:] = [text] * len(into)
+
+    stand_in = ModuleType("torch.distributed")
+    stand_in.__dict__.update(
+        init_process_group=lambda *_, **__: calls.append("init"),
+        all_gather_object=gathered,
+        barrier=lambda: calls.append("barrier"),
+        destroy_process_group=lambda: calls.append("destroy"),
+    )
+    torch = ModuleType("torch")
+    torch.__dict__["distributed"] = stand_in
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "torch.distributed", stand_in)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+
+    for rank in (0, 1):
+        gather(RankFacts(rank, "node", (), {}), lambda _: calls.append("print"))
+
+    assert calls == ["init", "print", "barrier", "destroy", "init", "barrier", "destroy"]
 
 
 @pytest.mark.behaviour

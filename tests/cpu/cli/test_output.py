@@ -280,6 +280,22 @@ def test_regenerate_tells_problems_on_stderr(made_up: Command, series: Path) -> 
     ]
 
 
+def test_of_a_long_list_the_first_are_printed_and_how_many_more_there_are(made_up: Command, series: Path) -> None:
+    document = series / "mode" / "patch.yaml"
+    spec = "".join(
+        f"  - id: more-{n}\n    group: nowhere\n    file: a.py\n    scope: s\n    intent: I.\n" for n in range(30)
+    )
+    document.write_text(document.read_text().replace("hunks:\n", f"hunks:\n{spec}", 1))
+    lines = made_up("lint").out.splitlines()
+    findings = json.loads(made_up("lint", "--format", "json").out)["findings"]
+
+    assert len(findings) > 30
+    assert lines == [
+        *(f"{each['message']} [{each['rule']}]" for each in findings[:20]),
+        f"... and {len(findings) - 20} more: --format json has all of them",
+    ]
+
+
 def test_lint_and_regenerate_take_the_series_of_the_current_directory_if_it_has_one(
     patchkit: Command, series: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

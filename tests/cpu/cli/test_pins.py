@@ -7,10 +7,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
+
+import patchkit as package
 
 from .conftest import Command
 
+SCHEMAS = Path(package.__file__).parent / "schemas"
 CASES = Path(__file__).parents[1] / "cases" / "pins"
 DOCKERFILES = ["colocate/Dockerfile", "stages/Dockerfile", "rocm/Dockerfile.rocm"]
 FIXED = "b5588e83de86412a48689a6583a4b567e75f7acc"
@@ -254,3 +258,35 @@ def test_bump_does_not_edit_a_file_that_does_not_parse(patchkit: Command, tmp_pa
 
     assert patchkit("pins", "bump", file, "--fix", "double-release", "--write").code == 4
     assert "0.0.9" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        *((("check", file), "pins") for file in DOCKERFILES),
+        (("check", *DOCKERFILES), "pins"),
+        (("bump", DOCKERFILES[0], "--fix", "double-release"), "bumps"),
+        (("bump", DOCKERFILES[2], "--fix", "double-release"), "bumps"),
+    ],
+)
+def test_json_is_of_the_shipped_schema(patchkit: Command, here: Path, words: tuple[str, ...], name: str) -> None:
+    ran = patchkit("pins", *words, "--format", "json")
+    schema = json.loads((SCHEMAS / f"{name}_report.schema.json").read_text())
+
+    jsonschema.validate(json.loads(ran.out), schema, jsonschema.Draft202012Validator)
+    assert (json.loads(ran.out)["command"], ran.err) == (f"pins {words[0]}", "")
+
+
+def test_bump_names_each_place_once_and_keeps_marks_and_line_ends(patchkit: Command, tmp_path: Path) -> None:
+    script, marked = tmp_path / "install.sh", tmp_path / "requirements.txt"
+    script.write_text('A=(torch_memory_saver==0.0.9)\npip install "${A[@]}" $A\n')
+    marked.write_bytes(b"\xef\xbb\xbftorch_memory_saver==0.0.9\r\n")
+
+    ran = patchkit("pins", "bump", script, "--fix", "free-while-paused", "--write")
+    assert ran.out.splitlines() == [
+        f"{script}:1: bump: 0.0.9 -> 0.0.10: the smallest release with the fix of double-release",
+        f"written: {script}",
+    ]
+    assert script.read_text() == 'A=(torch_memory_saver==0.0.10)\npip install "${A[@]}" $A\n'
+    assert patchkit("pins", "bump", marked, "--fix", "double-release", "--write").code == 0
+    assert marked.read_bytes() == b"\xef\xbb\xbftorch_memory_saver==0.0.10\r\n"

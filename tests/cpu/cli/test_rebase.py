@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -72,6 +74,23 @@ def test_review_and_conflict_end_with_1_and_say_where_to_go_on(rebase: Command, 
         "conflict",
         f"edit directory: {there.series / '.rebase' / '2.0'} (README.md there says what to do)",
     ]
+
+
+def test_the_commands_of_the_readme_can_be_copied(rebase: Command, patchkit: Command, tmp_path: Path) -> None:
+    there = World(tmp_path / "my world", dict(CLASH))
+    rebase(there, "--onto", "v2.0")
+    readme = (there.series / ".rebase" / "2.0" / "README.md").read_text()
+    commands = [shlex.split(found)[1:] for found in re.findall(r"`(patchkit [^`]*)`", readme)]
+
+    assert commands == [
+        ["rebase", "--continue", "--patches", str(there.series), "--reason", "why it is right so"],
+        ["rebase", "--skip", "--patches", str(there.series), "--reason", "why"],
+        ["rebase", "--abort", "--patches", str(there.series)],
+    ]
+    refused, skipped, none = (patchkit(*command) for command in commands)
+    assert "a mark of a conflict is left" in refused.err
+    assert (skipped.code, skipped.out.splitlines()[-1]) == (0, "written")
+    assert none.err.endswith(f"  hint: begin one with `patchkit rebase --onto TARGET --patches '{there.series}'`\n")
 
 
 def test_continue_takes_author_from_git_and_reason_from_the_command_line(

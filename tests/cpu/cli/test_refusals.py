@@ -375,7 +375,7 @@ def test_a_lock_that_names_a_file_which_the_variant_does_not_change(refused: Ref
         3,
         error(
             f"{series}/lock.yaml: targets.2.0.patches.mode.files: are not those of v2.patch",
-            "run `patchkit regenerate`",
+            f"run `patchkit regenerate --patches {series}`",
         ),
     )
 

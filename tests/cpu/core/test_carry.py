@@ -17,6 +17,7 @@ from benchmarks.carry.edit_makers import MAKERS
 from benchmarks.carry.small_edits import Source, apart, applied
 from patchkit import carry_file
 from patchkit.core.carry import CarryResult, Conflict, Place, Status, Verdict
+from patchkit.core.comparison import Comparison
 from patchkit.core.lines import split_lines
 
 from .programs import changed_programs, programs
@@ -132,6 +133,8 @@ def test_what_the_target_has_already_is_upstreamed(sides: tuple[bytes, bytes], p
 @LAW
 @given(ANY, PATHS)
 @example((b"\n", b"a\n", b""), "x.py")
+@example((b"a\n\n", b"\n", b"a\na\n"), "x.py")
+@example((b"\n\nb", b"\n\n", b"\n\na\n\nb"), "x.py")
 def test_hunks_and_parts_account_for_the_whole_change(sides: tuple[bytes, bytes, bytes], path: str) -> None:
     base, changed, target = sides
 
@@ -156,6 +159,56 @@ def test_hunks_and_parts_account_for_the_whole_change(sides: tuple[bytes, bytes,
 
 def _holds(place: Place, row: int) -> bool:
     return place.first <= row <= place.last
+
+
+@LAW
+@given(ANY, PATHS)
+def test_the_new_lines_of_a_hunk_that_kept_its_form_are_those_it_adds(
+    sides: tuple[bytes, bytes, bytes], path: str
+) -> None:
+    base, changed, target = sides
+    result = carry_file(base, changed, target, path)
+    if result.content is None or changed == base:
+        return
+    lines = split_lines(result.content)
+    compared = Comparison(base, changed, target, path)
+    for hunk, region in zip(result.hunks, compared.regions, strict=True):
+        if hunk.verdict in (Verdict.EXACT, Verdict.MOVED, Verdict.MERGED):
+            assert hunk.new is not None
+            added = compared.sides.changed[region.changed : region.changed_end]
+            assert list(lines[hunk.new.first - 1 : hunk.new.last]) == list(added)
+
+
+EDGE = b"""\
+import os
+
+
+def first():
+    return 1
+
+
+def last(x):
+    return call(x)
+"""
+
+
+def test_a_hunk_that_ends_where_a_merge_of_statements_begins_is_told_by_its_own_lines() -> None:
+    changed = EDGE.replace(b"def last", b"def middle():\n    return 2\n\n\ndef last")
+    changed = changed.replace(b"call(x)", b"call(x, extra=1)")
+    result = carry_file(EDGE, changed, EDGE.replace(b"call(x)", b"call(x, more=2)"), "x.py")
+
+    assert [(hunk.verdict, hunk.new) for hunk in result.hunks] == [
+        (Verdict.MERGED, Place("middle", 8, 11)),
+        (Verdict.RESTRUCTURED, Place("last", 13, 13)),
+    ]
+
+
+def test_the_new_lines_of_a_hunk_of_several_statements_are_those_of_all_of_them() -> None:
+    base = b"MAJOR = 0\nMINOR = 1\nPATCH = 0\nSTAGE = 'rc0'\n"
+    changed = b"MAJOR = 0\nMINOR = 1\nPATCH = 1\nSTAGE = ''\n"
+    result = carry_file(base, changed, base.replace(b"MINOR = 1", b"MINOR = 2"), "x.py")
+
+    assert [(hunk.verdict, hunk.new) for hunk in result.hunks] == [(Verdict.RESTRUCTURED, Place("<module>", 3, 4))]
 
 
 @LAW

@@ -7,8 +7,12 @@ import shutil
 import sys
 from pathlib import Path
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
+import patchkit as package
+from patchkit import __version__
+from patchkit.cli.commands import tms_cycle
 from patchkit.tms.cycle.interpreter import look_at_python
 
 from .trainings import Command, Trainings, fetch_saver
@@ -92,7 +96,58 @@ def test_what_old_builds_survive_is_told_as_data(trainings: Trainings, cycle: Co
         "rows": [row],
         "ok": True,
     }
-    assert (code, json.loads(out), err) == (0, {"ok": True, "cycles": [expected]}, "")
+    head = {"schema": 1, "tool": __version__, "command": "tms cycle", "ok": True}
+    assert (code, json.loads(out), err) == (0, {**head, "cycles": [expected]}, "")
+    schema = json.loads((Path(package.__file__).parent / "schemas" / "tms_cycle_report.schema.json").read_text())
+    jsonschema.validate(json.loads(out), schema, jsonschema.Draft202012Validator)
+
+
+@pytest.mark.behaviour
+@pytest.mark.network
+def test_each_release_trains_with_each_build(trainings: Trainings, cycle: Command) -> None:
+    releases = ("--megatron", "v0.16.1", "--megatron", f"v{MEGATRON}", "--megatron", f"v{MEGATRON}")
+    savers = ("--tms", "0.0.9.post1", "--tms", "0.0.10")
+    ways = ("--flags", "on", "--distributed-optimizer", "on")
+    code, out, _ = cycle(*releases, *savers, *ways, "--format", "json")
+
+    tables = json.loads(out)["cycles"]
+    assert [(each["megatron"], each["saver"], each["ok"]) for each in tables] == [
+        ("0.16.1", "0.0.9.post1", False),
+        ("0.16.1", "0.0.10", True),
+        (MEGATRON, "0.0.9.post1", False),
+        (MEGATRON, "0.0.10", True),
+    ]
+    assert code == 1
+
+
+@pytest.mark.behaviour
+@pytest.mark.network
+def test_a_wrong_release_is_told_before_another_one_trains(
+    trainings: Trainings, cycle: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tms_cycle, "cycle_rows", None)
+
+    code, out, err = cycle("--megatron", f"v{MEGATRON}", "--megatron", "v9.9", "--tms", "0.0.10")
+
+    assert (code, out, err.splitlines()[0]) == (2, "", "error: unknown release 'v9.9'")
+
+
+@pytest.mark.behaviour
+@pytest.mark.network
+def test_the_megatron_of_this_python_trains_as_it_is_installed(
+    trainings: Trainings, cycle: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    shutil.copytree(trainings.tree(MEGATRON), site)  # As the wheel has it, with its metadata.
+    monkeypatch.syspath_prepend(site)
+    ways = ("--flags", "on", "--distributed-optimizer", "on", "--tms", "0.0.10")
+    expected = header("0.0.10") + (
+        "  flags  optimizer    ranks  bits   host predicted  measured  touched  verdict\n"
+        "  on     distributed  1      equal  212992          212992    faults   good\n"
+    )
+
+    assert cycle("--installed", *ways) == (0, expected, "")
+    assert cycle("--megatron", "installed", *ways) == (0, expected, "")
 
 
 @pytest.mark.behaviour

@@ -11,16 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from releases import TARGETS, first_of_each_text
 
 from patchkit.tms.cycle.trainings import Trained, Training
 
-from .trainings import Train, only
+from .trainings import NEWEST, RELEASES, Train, only
 
 pytestmark = [pytest.mark.behaviour, pytest.mark.network]
 
-RELEASES = first_of_each_text([name for name, target in TARGETS.items() if target.release])
-NEWEST = RELEASES[-1]
 WAYS = [(flags, sharded) for flags in (True, False) for sharded in (True, False)]
 ALL = [(name, *way) for name in (RELEASES[0], NEWEST) for way in WAYS] + [(name, True, True) for name in RELEASES[1:-1]]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from patchkit.tms.cycle.rows import Row, Touched, Way, judge
-from patchkit.tms.cycle.trainings import Trained
+from patchkit.tms.cycle.rows import Row, Touched, Way, cycle_rows, judge
+from patchkit.tms.cycle.trainings import Trained, Training
 
 STEPS = [{"losses": ["0x1p+2"], "dense.grad_data": "ab"}] * 4
 FAULT = "fault access: 0x7f00 is reserved, but nothing is mapped there"
@@ -87,6 +88,7 @@ MISUSE = "misuse cuMemUnmap: nothing is mapped at 0x7f00"
             replace(GOOD, saved=0, problems=("the flags are on, and 0 bytes have no backup",)),
             id="the flags do nothing",
         ),
+        pytest.param({}, MISUSE, replace(GOOD, problems=(MISUSE,)), id="a wrong call that only the report has"),
         pytest.param({"misuses": 1}, MISUSE, replace(GOOD, problems=(MISUSE,)), id="a wrong call"),
         pytest.param(
             {"misuses": 1},
@@ -170,3 +172,21 @@ def test_reading_a_paused_buffer_has_to_fault(touched: Trained, outcome: Touched
     row = judge(WAY, trained(PAUSED), trained(PLAIN), touched)
 
     assert row == replace(GOOD, touched=outcome, problems=(f"reading a paused buffer: {text}",))
+
+
+def test_a_training_is_compared_with_the_same_without_flags_and_pauses() -> None:
+    asked: list[Training] = []
+
+    class Bench:
+        def train(self, trainings: Sequence[Training], *, at_once: int | None = None) -> dict[Training, Trained]:
+            assert at_once is None
+            asked.extend(trainings)
+            return {each: trained(PLAIN if each.cycles == 0 else PAUSED) for each in trainings}
+
+    cycle_rows(Bench(), [Way(flags=True, sharded=False, ranks=2)], free=False)  # type: ignore[arg-type]
+
+    assert asked == [
+        Training(flags=True, sharded=False, cycles=3, free=False, world=2),
+        Training(flags=False, sharded=False, cycles=0, world=2),
+        Training(flags=True, sharded=False, cycles=1, touch=True),
+    ]

@@ -18,11 +18,13 @@ from patchkit.tms.package import Package, package_at
 from patchkit.trees.archive import WheelTree, unpack
 from patchkit.trees.index import fetch_wheel
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "behaviour"))  # Where it is written which releases differ.
+sys.path.insert(0, str(Path(__file__).parents[1] / "behaviour"))  # Where it is written which releases differ.
+from releases import TARGETS, first_of_each_text
 
 CACHE = default_cache()
 NEWEST_SAVER = "0.0.10"
+RELEASES = first_of_each_text([name for name, target in TARGETS.items() if target.release])
+NEWEST = RELEASES[-1]
 
 Train = Callable[..., Trained]
 Command = Callable[..., tuple[int, str, str]]
@@ -40,6 +42,21 @@ def fetch_saver(version: str) -> Package:
     files = next(release.files for release in saver.releases if release.version == version)
     wheel = fetch_wheel(saver.distribution, version, files, cache=CACHE, exact_platform=True)
     return package_at(wheel, cache=CACHE)
+
+
+def _along(megatron: str, saver: str) -> list[Training]:
+    """What the tests look at of a release and a build of torch_memory_saver."""
+    both = (True, False)
+    if saver != NEWEST_SAVER:
+        return [Training(), *(Training(flags=False, free=free) for free in both)]
+    found = [Training(), Training(flags=False, cycles=0)]
+    if megatron in (RELEASES[0], NEWEST):
+        found += [Training(flags=on, sharded=split) for on in both for split in both]
+        found.append(Training(flags=False, sharded=False, cycles=0))
+    if megatron == NEWEST:
+        found += [Training(restore="none"), *(Training(flags=on, touch=True) for on in both)]
+        found += [Training(world=2), Training(world=2, flags=False, cycles=0)]
+    return found
 
 
 class Trainings:
@@ -65,14 +82,10 @@ class Trainings:
         key = (megatron, saver, major, training)
         if key not in self._known:
             bench = Bench(self.tree(megatron), fetch_saver(saver), major, self._interpreter, CACHE)
-            # What most tests look at runs along: several of a kind are one import of torch and Megatron.
-            along = [Training(flags=False, sharded=training.sharded, world=training.world, cycles=0)]
-            if training.world == 1 and saver == NEWEST_SAVER:
-                both = (True, False)
-                along += [Training(flags=on, sharded=split) for on in both for split in both]
-                along += [Training(flags=False, sharded=split, cycles=0) for split in both]
-            along = [each for each in (*along, *others) if (megatron, saver, major, each) not in self._known]
-            for each, trained in bench.train([training, *along]).items():
+            # What other tests look at runs along: importing torch and Megatron takes as long as ten trainings.
+            along = (*_along(megatron, saver), *others)
+            unknown = [each for each in along if (megatron, saver, major, each) not in self._known]
+            for each, trained in bench.train([training, *unknown]).items():
                 self._known[megatron, saver, major, each] = trained
         return self._known[key]
 

@@ -58,6 +58,14 @@ def test_what_is_no_text_is_refused_by_name(
     assert refused(Changed(path, expected, found)) == (message, None, f"leave it out with --exclude '{path}'")
 
 
+def test_a_file_that_was_saved_with_other_line_endings_is_refused() -> None:
+    assert refused(Changed("m/a.py", b"a = 1\nb = 2\n", b"a = 1\r\nb = 3\r\n")) == (
+        "the file is edited, and lines end with CR LF, which none did before",
+        None,
+        "save it with the line endings that it had; or leave it out with --exclude 'm/a.py'",
+    )
+
+
 @pytest.mark.parametrize("path", ["m/a\tb.py", "m/a\nb.py", 'm/"a".py', "m/a\\b.py", "m/\udcff.py"])
 def test_a_name_that_a_diff_cannot_say_is_refused(path: str) -> None:
     answer = refused(Changed(path, None, b"a\n"))

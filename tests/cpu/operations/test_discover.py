@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from trees.indexes import JSON, Index, index, json_file, json_page
+from trees.indexes import JSON, Index, anchor, html_page, index, json_file, json_page, lay_index
 from trees.repositories import git, record
 from trees.snapshots import lay, snapshot
 
@@ -229,6 +229,23 @@ def test_other_bytes_under_a_recorded_name_and_lost_wheels_are_problems_and_more
     )
     new = wheel("1.1", "cp314-cp314-win32")
     assert found.notes == (f"v1.1 has {new} on the package index that upstream_versions.yaml lacks",)
+
+
+def test_two_indexes_that_contradict_each_other_are_a_problem(
+    versions: VersionsDocument, server: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheels = [(wheel(version), A) for version in ("1.0", "1.1", "1.2")]
+    serve(server, *(json_file(name, digest) for name, digest in wheels))
+    extra = lay_index(tmp_path, html_page(anchor(wheel("1.2"), B)))
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", extra)
+    found = discover(versions)
+
+    assert found.problems == (
+        Problem(
+            f"{wheel('1.2')} has SHA-256 {B} at {extra}, and {A} at an index before it",
+            hint="one of the two is not what was released: find out which, and take that index out of pip's settings",
+        ),
+    )
 
 
 @pytest.mark.usefixtures("server")

@@ -63,3 +63,16 @@ def test_what_was_read_is_not_read_again(root: Path, monkeypatch: pytest.MonkeyP
     before = digest()
     monkeypatch.delattr(engine, "_read")
     assert digest() == before
+
+
+def test_another_build_of_a_library_is_another_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lay(tmp_path, {"made_up_library/__init__.py": b"", "made_up_library/native.so": b"1"})
+    monkeypatch.syspath_prepend(str(tmp_path))
+    digests = []
+    for content in (b"1", b"22"):
+        lay(tmp_path, {"made_up_library/native.so": content})
+        engine.library_digest.cache_clear()
+        digests.append(engine.library_digest("made_up_library"))
+    engine.library_digest.cache_clear()
+
+    assert len(set(digests)) == 2

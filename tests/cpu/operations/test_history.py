@@ -13,7 +13,7 @@ from trees.snapshots import snapshot
 
 from patchkit.core.history_report import BreakReport, Counts, HistoryReport, HunkHistory
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
-from patchkit.operations import history_carry
+from patchkit.operations import history_carry, processes
 from patchkit.operations.history import HistoryRequest, history, history_of_refs
 from patchkit.operations.regenerate import regenerate
 
@@ -391,8 +391,8 @@ def test_an_interruption_ends_the_other_processes_and_keeps_what_they_did(
             raise KeyboardInterrupt
         return list(multiprocessing.connection.wait(readers))
 
-    monkeypatch.setattr(history_carry, "_processors", lambda: 2)
-    monkeypatch.setattr(history_carry, "wait", interrupted)
+    monkeypatch.setattr(processes, "_processors", lambda: 2)
+    monkeypatch.setattr(processes, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         there.ask(many)
     monkeypatch.undo()
@@ -412,7 +412,7 @@ def test_what_was_carried_before_an_interruption_is_kept(there: There, monkeypat
         carried.append(path)
         return carry(self, path, content)
 
-    monkeypatch.setattr(history_carry, "_processors", lambda: 1)
+    monkeypatch.setattr(processes, "_processors", lambda: 1)
     monkeypatch.setattr(history_carry.Carrier, "on", on)
     with pytest.raises(KeyboardInterrupt):
         there.ask(tip)
@@ -434,7 +434,7 @@ def test_what_is_remembered_and_damaged_is_carried_again(there: There, content: 
 def test_other_processes_come_to_the_same_and_may_be_killed(
     there: There, many: str, killed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history_carry, "_processors", lambda: 1)
+    monkeypatch.setattr(processes, "_processors", lambda: 1)
     alone = there.ask(many)
     shutil.rmtree(there.world.cache / "history")
     here = os.getpid()
@@ -449,7 +449,7 @@ def test_other_processes_come_to_the_same_and_may_be_killed(
         return carry(self, path, content)
 
     monkeypatch.setattr(history_carry.Carrier, "on", on)
-    monkeypatch.setattr(history_carry, "_processors", lambda: 3)
+    monkeypatch.setattr(processes, "_processors", lambda: 3)
 
     assert there.ask() == alone
     assert (len(carried_here) > 0) is killed

@@ -33,14 +33,14 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
-def found(repository: Path, touched: Touched) -> tuple[list[tuple[str, int | None]], bool]:
+def found(repository: Path, touched: Touched) -> tuple[list[tuple[str, int | None]], str]:
     base, target = GitTree(repository, "base"), GitTree(repository, "main")
-    commits, whole = brought_by(base, target, touched)
-    return [(commit.subject, commit.pull_request) for commit in commits], whole
+    commits, why_not = brought_by(base, target, touched)
+    return [(commit.subject, commit.pull_request) for commit in commits], why_not
 
 
 def test_a_line_of_the_target_names_the_commit_that_made_it(repository: Path) -> None:
-    assert found(repository, Touched(PATH, (2, 2), ())) == ([("Double the second", None)], True)
+    assert found(repository, Touched(PATH, (2, 2), ())) == ([("Double the second", None)], "")
 
 
 def test_a_commit_has_its_abbreviated_id(repository: Path) -> None:
@@ -53,12 +53,12 @@ def test_a_commit_has_its_abbreviated_id(repository: Path) -> None:
 def test_lines_that_are_gone_are_looked_for_in_merged_branches_too(repository: Path) -> None:
     gone = Touched(PATH, None, (b"fourth = 4\n", b"x\n"))
 
-    assert found(repository, gone) == ([("Take the fourth away (#41)", 41)], True)
+    assert found(repository, gone) == ([("Take the fourth away (#41)", 41)], "")
 
 
 def test_lines_as_old_as_the_base_name_nobody(repository: Path) -> None:
-    assert found(repository, Touched(PATH, (1, 1), ())) == ([], True)
-    assert found(repository, Touched(PATH, (3, 2), ())) == ([], True)
+    assert found(repository, Touched(PATH, (1, 1), ())) == ([], "")
+    assert found(repository, Touched(PATH, (3, 2), ())) == ([], "")
 
 
 def test_when_the_time_is_up_there_is_no_answer_and_that_is_said(
@@ -70,8 +70,8 @@ def test_when_the_time_is_up_there_is_no_answer_and_that_is_said(
 
     monkeypatch.setattr(GitTree, "ask", late)
 
-    assert found(repository, Touched(PATH, (2, 2), ())) == ([], False)
+    assert found(repository, Touched(PATH, (2, 2), ())) == ([], "git took longer than 2 seconds")
 
 
 def test_a_file_that_git_does_not_have_is_no_error(repository: Path) -> None:
-    assert found(repository, Touched("m/b.py", (1, 1), ())) == ([], True)
+    assert found(repository, Touched("m/b.py", (1, 1), ())) == ([], "")

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 from trees.faults import full_disk, killed_at, tripped
+from trees.reporters import Told
 from trees.repositories import git
 from trees.snapshots import contents, snapshot
 
@@ -425,6 +427,17 @@ def test_skip_leaves_out_the_hunks_in_conflict_and_says_so(world: Callable[..., 
     proved(run)
 
 
+def test_what_is_left_to_look_at_after_skip_is_accepted_with_skip(world: Callable[..., Run]) -> None:
+    run = world({**CLASH, **DRIFTED})
+    run.onto()
+    asked = run.go_on(UNWANTED, skip=True)
+
+    assert [problem.hint for problem in asked.problems] == [
+        "correct it in the edit directory, or take it as it is with --skip --accept"
+    ]
+    assert run.go_on(UNWANTED, skip=True, accept=True).verdict == "written"
+
+
 @pytest.mark.parametrize("reason", [None, " \n"])
 def test_leaving_out_a_hunk_needs_a_reason(world: Callable[..., Run], reason: str | None) -> None:
     run = world(CLASH)
@@ -784,6 +797,25 @@ def test_a_series_that_changed_since_is_not_gone_on_with(world: Callable[..., Ru
         run.go_on()
 
 
+@pytest.mark.parametrize("how", [shutil.move, shutil.copytree], ids=["moved", "copied"])
+def test_a_series_that_was_moved_or_copied_has_its_own_edit_directory(
+    world: Callable[..., Run], tmp_path: Path, how: Callable[[Path, Path], object]
+) -> None:
+    run = world(CLASH)
+    run.onto()
+    there = run.world.root / "patches"
+    shutil.copy(run.world.root / "upstream_versions.yaml", run.world.series)
+    how(there, tmp_path / "elsewhere")
+    run.world.series = tmp_path / "elsewhere" / "megatron"
+    before = snapshot(there) if there.exists() else None
+    run.solve("first", NOTES, b"colour: blue-green\n")
+    result = run.go_on()
+
+    assert (result.ok, result.verdict) == (True, "written")
+    assert b"+colour: blue-green\n" in (run.world.series / "first" / "variants" / "v2.0.patch").read_bytes()
+    assert before == (snapshot(there) if there.exists() else None)
+
+
 def test_an_edit_directory_may_be_elsewhere_and_must_be_free(world: Callable[..., Run], tmp_path: Path) -> None:
     run = world(CLASH)
     place = tmp_path / "elsewhere"
@@ -885,6 +917,34 @@ def test_a_patch_that_was_not_asked_for_keeps_its_variant_and_later_ones_lie_on_
 
     assert (result.verdict, states(result)) == ("written", {"first": "kept", "second": "clean"})
     proved(run)
+
+
+def test_one_patch_alone_does_not_go_where_the_others_have_no_variant_and_that_is_said_before_any_work(
+    world: Callable[..., Run],
+) -> None:
+    run = world(NEAR)
+    document = run.world.series / "second" / "patch.yaml"
+    document.write_bytes(document.read_bytes().replace(b'releases: ">=1.0"', b'releases: "==1.0"'))
+    before = run.world.sources()
+    told = Told()
+    run.around = replace(run.around, reporter=told)
+    with pytest.raises(UsageError) as caught:
+        run.onto(patches=("first",))
+
+    assert caught.value.message == "second has no variant for v2.0 either, and a target needs every patch"
+    command = f"patchkit rebase first second --onto 2.0 --patches {run.world.series}"
+    assert caught.value.hint == f"carry them together: `{command}`, or name no patch for all"
+    assert (told.lines, run.world.sources()) == ([], before)
+
+
+def test_one_patch_alone_goes_where_the_others_are_not_needed(world: Callable[..., Run]) -> None:
+    run = world(NEAR)
+    document = run.world.series / "second" / "patch.yaml"
+    text = document.read_bytes().replace(b'releases: ">=1.0"', b'releases: "==1.0"')
+    document.write_bytes(text + b'not-needed:\n  - releases: ">=2.0"\n    reason: Upstream has it.\n')
+    result = run.onto(patches=("first",), accept=True)
+
+    assert (result.verdict, states(result)) == ("written", {"first": "accepted", "second": "kept"})
 
 
 def test_the_order_is_that_of_the_series_and_the_base_side_has_the_patches_below(world: Callable[..., Run]) -> None:
@@ -1115,6 +1175,39 @@ def test_a_file_that_was_not_handed_out_is_refused_by_name(world: Callable[..., 
         file.unlink()
 
     assert run.go_on().verdict == "written"
+
+
+@pytest.mark.parametrize("names", [(".draft/first",), ("first",), (".draft/first", "first")])
+def test_a_file_that_was_handed_out_and_is_gone_is_refused_and_removes_nothing_of_upstreams(
+    world: Callable[..., Run], names: tuple[str, ...]
+) -> None:
+    run = world(DRIFTED)
+    run.onto()
+    for name in names:
+        (run.world.series / ".rebase" / "2.0" / name / CODE).unlink()
+    before = run.world.sources()
+    result = run.go_on(accept=True)
+
+    assert (result.ok, result.verdict, run.world.sources()) == (False, "conflict", before)
+    gone = "what was handed out of this file is not in the edit directory any more"
+    assert result.problems[-1].message == ("the file is gone" if names == ("first",) else gone)
+
+
+def test_a_file_that_was_saved_with_other_line_endings_is_refused(world: Callable[..., Run]) -> None:
+    run = world(DRIFTED)
+    run.onto()
+    file = run.world.series / ".rebase" / "2.0" / "first" / CODE
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    before = run.world.sources()
+    result = run.go_on(accept=True)
+
+    assert run.world.sources() == before
+    assert [(problem.message, problem.hint) for problem in result.problems] == [
+        (
+            "lines end with CR LF, which none did before",
+            "save it with the line endings that it had",
+        )
+    ]
 
 
 def test_what_is_changed_in_a_patch_that_is_settled_is_refused(world: Callable[..., Run]) -> None:

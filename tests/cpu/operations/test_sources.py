@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from trees.reporters import Told
 from trees.repositories import git
 
 from patchkit.core.upstream import Target
@@ -12,7 +13,6 @@ from patchkit.operations import sources
 from patchkit.operations.locked import Sources
 from patchkit.operations.sources import Workspace, cached_release, fetch_release, find_revision, load_workspace
 from patchkit.operations.supported import Supported, supported
-from patchkit.progress import SilentReporter
 from patchkit.store.cache import default_cache
 
 from . import made_up
@@ -74,7 +74,7 @@ def test_a_lock_that_is_older_than_the_sources_is_an_error_that_names_what_chang
     assert caught.value.message == (
         f"{series}/lock.yaml: series: the lock does not belong to these sources (changed: mode)"
     )
-    assert caught.value.hint == "run `patchkit regenerate`"
+    assert caught.value.hint == f"run `patchkit regenerate --patches {series}`"
 
 
 def test_a_target_of_the_lock_that_nobody_knows_any_more_is_an_error_that_names_it(series: Path) -> None:
@@ -114,17 +114,12 @@ def test_one_release_that_cannot_be_fetched_does_not_stop_the_others(
         return tmp_path
 
     monkeypatch.setattr(sources, "fetch_release", fetch)
-    counts: list[tuple[int, int, str]] = []
-
-    class Counting(SilentReporter):
-        def count(self, done: int, total: int, message: str) -> None:
-            counts.append((done, total, message))
-
-    failed = sources.fetch_releases(workspace.versions, workspace.targets, cache=tmp_path, reporter=Counting())
+    told = Told()
+    failed = sources.fetch_releases(workspace.versions, workspace.targets, cache=tmp_path, reporter=told)
 
     assert failed == {"1.1": out_of_reach}
     assert sorted(asked) == ["1.0", "1.1", "2.0"]  # main is no release
-    assert counts == [(done, 3, "fetching 3 releases") for done in range(4)]
+    assert told.lines == [f"count: {done} of 3: fetching 3 releases" for done in range(4)]
 
 
 def test_what_is_in_the_cache_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from patchkit.core.reported import parse_reported, print_reported
 from patchkit.core.upstream import Release, Target
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
+from patchkit.operations import processes
 from patchkit.operations.rebase import rebase, resume
 from patchkit.operations.rebase_run import Surroundings
 from patchkit.operations.rebase_session import Request
@@ -32,7 +33,7 @@ from patchkit.operations.upstream_targets import Asked, Wanted, as_carried
 from patchkit.store.series import load_series
 from patchkit.store.versions import load_versions
 
-from .carried_world import CODE, CODE_1, NOTES, NOTES_1, World
+from .carried_world import CODE, CODE_1, NOTES, NOTES_1, RELEASE_1, World
 from .test_rebase import CLASH, DRIFTED, HAS_IT, MOVED, REFUSED
 
 NOTHING = Discovery()
@@ -73,6 +74,47 @@ def test_a_target_with_the_recorded_text_is_proved_again(world: Callable[..., Wo
     )
     assert (hunk["intent"], hunk["new"]) == ("Leave a mark.", {"scope": "Buffer.reload", "first": 15, "last": 21})
     assert hunk["diff"].startswith(f"--- a/{CODE}\n+++ b/{CODE}\n@@ -15,6 +15,7 @@ reload-mark\n")
+
+
+def test_other_processes_see_the_same_and_it_is_kept(
+    world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = world(MOVED)
+    repository = tracked(made)
+    kept = made.cache / "upstream"
+    monkeypatch.setattr(processes, "_processors", lambda: 1)
+    alone, files = look(made, repository=repository), contents(kept)
+    shutil.rmtree(kept)
+    here, seen = os.getpid(), list[str]()
+    at = module.Look._at
+
+    def noted(self: module.Look, wanted: Wanted) -> module.Looked:
+        seen.extend([wanted.target.name] if os.getpid() == here else [])
+        return at(self, wanted)
+
+    monkeypatch.setattr(module.Look, "_at", noted)
+    monkeypatch.setattr(module, "_FEW", 2)
+    monkeypatch.setattr(processes, "_processors", lambda: 3)
+
+    assert (look(made, repository=repository), contents(kept), seen) == (alone, files, [])
+    assert len(alone.targets) == len(files) == 3
+
+
+def test_of_releases_only_the_base_is_held_open(world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> None:
+    made = world(MOVED)
+    held: list[list[str]] = []
+    at = module.Look._at
+
+    def noted(self: module.Look, wanted: Wanted) -> module.Looked:
+        seen = at(self, wanted)
+        held.append(sorted(self._upstream._trees))
+        return seen
+
+    monkeypatch.setattr(module.Look, "_at", noted)
+    targets = [target.commit or target.name for target in look(made).targets]
+
+    # The second is no recorded one: it is carried to from the first.
+    assert held == [[], targets[:1]]
 
 
 def test_a_recorded_hunk_that_stands_elsewhere_says_how_far(world: Callable[..., World]) -> None:
@@ -297,8 +339,10 @@ def test_what_is_older_than_the_series_is_told_and_not_looked_at(world: Callable
     assert report.notes == ("not looked at, older than what the series was made for: v0.9",)
     named = look(made, onto=("0.9",)).targets[0]
     assert [patch.verdict for patch in named.patches] == ["no-base", "no-base"]
-    assert named.patches[0].reason == "first has no variant that fits any target before v0.9"
-    assert named.patches[0].next == "name the target whose variant is to be carried with --from BASE"
+    assert (named.patches[0].reason, named.patches[0].next) == (
+        "first has no variant that fits any target before v0.9",
+        "name the target whose variant is to be carried with --from BASE, such as v1.0",
+    )
 
 
 # What is out of reach.
@@ -322,6 +366,13 @@ def test_one_release_out_of_reach_does_not_hide_the_others(world: Callable[..., 
         "look again without --offline",
         "",
     )
+
+
+def test_a_target_that_was_named_and_is_out_of_reach_is_to_be_looked_at(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    without_wheel(made, "2.0")
+    reports = [look(made, offline=True, onto=names) for names in (("1.0",), ("1.0", "2.0"), ("2.0",))]
+    assert [report.verdict for report in reports] == ["fine", "look", "unreachable"]
 
 
 def test_nothing_in_reach_is_no_yes(world: Callable[..., World]) -> None:
@@ -514,6 +565,40 @@ def test_a_second_run_computes_nothing(world: Callable[..., World], monkeypatch:
     assert look(made) == first
 
 
+def test_what_one_clone_knows_of_a_release_is_not_told_of_another(world: Callable[..., World]) -> None:
+    made = world(CLASH)
+    repository = made.repository()
+    release = load_versions(made.root / "upstream_versions.yaml").megatron.releases[-1]
+    told = []
+    for tag in ("core_v2.1", "core_v2.1-again"):
+        git(repository, "commit", "-q", "--allow-empty", "-m", tag)
+        commit = git(repository, "rev-parse", "HEAD")
+        discovery = Discovery(releases=(replace(release, version="2.1", tag=tag, commit=commit),))
+        report = check_upstream(made.series, Asked(repository=repository), discovery, cache=made.cache)
+        answer = target_of(report, "2.1")
+        told.append((answer.state, answer.tag, answer.commit == commit))
+    assert told == [("broken", "core_v2.1", True), ("broken", "core_v2.1-again", True)]
+
+
+def test_a_clone_that_lacks_history_leaves_nothing_for_one_that_has_it(
+    world: Callable[..., World], tmp_path: Path
+) -> None:
+    made = world({})
+    whole = made.repository()
+    git(whole, "checkout", "-q", "--orphan", "other")
+    record(whole, "Begin anew")
+    (whole / NOTES).write_bytes(CLASH[NOTES])
+    commit = record(whole, "Blue (#9)")
+    part = tmp_path / "part"
+    git(tmp_path, "clone", "-q", "--bare", "--single-branch", "--no-tags", "-b", "other", f"file://{whole}", str(part))
+    told = []
+    for repository in (part, whole, part):
+        report = look(made, repository=repository, onto=(commit,), base="1.0")
+        named = hunks_of(report.targets[0])["first/notes-colour"].commits
+        told.append(([each.subject for each in named], len(report.notes)))
+    assert told == [([], 1), (["Blue (#9)"], 0), (["Blue (#9)"], 0)]
+
+
 def test_a_release_that_was_yanked_since_it_was_looked_at_is_told_as_that(world: Callable[..., World]) -> None:
     made = world(MOVED)
     release = found_release(made, "2.1")
@@ -653,3 +738,61 @@ def test_an_unwritten_rule_is_no_condition_for_dropping(world: Callable[..., Wor
 def load_lock_text(lock: Path) -> str:
     """The digest of the series that a lock names."""
     return next(line.split()[1] for line in lock.read_text().splitlines() if line.startswith("series:"))
+
+
+EXTRA = "megatron/core/extra.py"
+IN_THE_WAY = [
+    pytest.param({f"{EXTRA}/__init__.py": b"HERE = 1\n"}, EXTRA, "the target has a folder there", id="a folder"),
+    pytest.param(
+        {"megatron/core/tools": b"#!/bin/sh\n"},
+        "megatron/core/tools/extra.py",
+        "the target has a file megatron/core/tools, and no folder",
+        id="a file above it",
+    ),
+]
+
+
+def makes_a_file(made: World, path: str, releases: dict[str, dict[str, bytes]]) -> None:
+    """Let the second patch make a file, and regenerate the series for ``releases``."""
+    document, variant = made.series / "second" / "patch.yaml", made.series / "second" / "variants" / "v1.0.patch"
+    spec = f"  - id: extra-file\n    group: plumbing\n    file: {path}\n    scope: <module>\n    intent: More.\n"
+    document.write_text(document.read_text().replace("variants:\n", f"{spec}variants:\n"))
+    variant.write_text(f"{variant.read_text()}--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@ extra-file\n+EXTRA = 1\n")
+    made._versions(releases)
+    assert regenerate(made.series, cache=made.cache).problems == ()
+
+
+@pytest.mark.parametrize(("newer", "path", "reason"), IN_THE_WAY)
+def test_a_file_that_cannot_be_made_on_the_target_is_a_conflict(
+    world: Callable[..., World], newer: dict[str, bytes], path: str, reason: str
+) -> None:
+    made = world(newer)
+    makes_a_file(made, path, {"1.0": RELEASE_1})
+    made._versions({"1.0": RELEASE_1, "2.0": made.release_2})
+    target = target_of(look(made), "2.0")
+    hunk = hunks_of(target)["second/extra-file"]
+
+    assert (target.state, hunk.state, hunk.verdict, hunk.reason) == ("broken", "broken", "conflict", reason)
+    before = made.sources()
+    stopped = rebase(made.series, Request(onto="2.0", accept=True), Surroundings(today="2026-11-30", cache=made.cache))
+    assert (stopped.verdict, made.sources()) == ("conflict", before)
+
+
+@pytest.mark.parametrize(("newer", "path", "reason"), IN_THE_WAY)
+def test_nor_is_a_target_fine_that_the_lock_has(
+    world: Callable[..., World], newer: dict[str, bytes], path: str, reason: str
+) -> None:
+    made = world(newer)
+    makes_a_file(made, path, {"1.0": RELEASE_1, "2.0": made.release_2})
+    target = target_of(look(made), "2.0")
+    second = target.patches[1]
+
+    assert (target.state, second.verdict, second.reason) == ("broken", "failed", f"{path}: {reason}")
+
+
+def test_a_file_that_nothing_is_in_the_way_of_is_made(world: Callable[..., World]) -> None:
+    made = world({"megatron/core/extra.pyx": b"", "megatron/core/other/extra.py": b""})
+    makes_a_file(made, EXTRA, {"1.0": RELEASE_1})
+    made._versions({"1.0": RELEASE_1, "2.0": made.release_2})
+
+    assert verdicts(target_of(look(made), "2.0"))["second/extra-file"] == ("exact", "fine")

@@ -81,13 +81,17 @@ def test_a_room_that_is_not_there_cannot_be_written_to(series: Path) -> None:
         write_open(series / ".rebase", Path("/some/where"))
 
 
-@pytest.mark.parametrize("text", ["", "# Written by", "edit-dir", "edit-dir:", "edit-dir: [", "[]"])
+BROKEN = ["", "# Written by", "edit-dir", "edit-dir:", "edit-dir: [", "[]", "edit-dir: ..", "edit-dir: ."]
+
+
+@pytest.mark.parametrize("text", BROKEN)
 def test_an_open_yaml_that_is_not_whole_says_how_to_get_rid_of_it(series: Path, text: str) -> None:
     (make_room(series) / "open.yaml").write_text(text)
     with pytest.raises(StoreError, match=r"open\.yaml: is no whole open\.yaml") as caught:
         read_open(series)
 
-    assert caught.value.hint == "drop the rebase with `patchkit rebase --abort`; the series is as it was"
+    command = f"patchkit rebase --abort --patches {series}"
+    assert caught.value.hint == f"drop the rebase with `{command}`; the series is as it was"
 
 
 def test_an_open_yaml_that_is_a_link_is_not_followed(series: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 import patchkit
 from patchkit.errors import UsageError
 from patchkit.store import location
-from patchkit.store.location import default_patches, own_patches, own_versions_file, versions_file
+from patchkit.store.location import default_patches, own_patches, own_versions_file, series_option, versions_file
 
 TOP = Path(patchkit.__file__).resolve().parent.parent
 
@@ -80,3 +80,15 @@ def test_the_file_of_an_installed_patchkit_is_never_written(tmp_path: Path, monk
         own_versions_file(default_patches())
     path = tmp_path / "data" / "upstream_versions.yaml"
     assert caught.value.message == f"{path} belongs to the installed patchkit and is not changed"
+
+
+@pytest.mark.parametrize(
+    ("folder", "option"),
+    [
+        (Path("patches/megatron"), ""),
+        (Path("../other/patches/megatron"), " --patches ../other/patches/megatron"),
+        (Path("/a b/$series"), " --patches '/a b/$series'"),
+    ],
+)
+def test_a_command_names_the_series_that_it_would_not_take_anyway(folder: Path, option: str) -> None:
+    assert series_option(folder) == option

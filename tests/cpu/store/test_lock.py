@@ -97,7 +97,7 @@ def test_a_lock_older_than_its_sources_is_refused_with_what_changed(
 
     path = str(folder / "lock.yaml")
     message = f"{path}: series: the lock does not belong to these sources (changed: {changed})"
-    expected = (path, "series", message, "run `patchkit regenerate`")
+    expected = (path, "series", message, f"run `patchkit regenerate --patches {folder}`")
     assert expected == (caught.value.file, caught.value.key, caught.value.message, caught.value.hint)
 
 
@@ -161,7 +161,7 @@ def test_a_lock_whose_digests_fit_and_whose_entries_do_not_is_refused_with_its_k
         str(folder / "lock.yaml"),
         key,
         f"{folder / 'lock.yaml'}: {key}: {problem}",
-        "run `patchkit regenerate`",
+        f"run `patchkit regenerate --patches {folder}`",
     )
 
 

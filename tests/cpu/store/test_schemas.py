@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 import patchkit
+from patchkit.cli.schemas import schema_texts
 from patchkit.core.rebasing.memory import Around, Resolution, Sides
 from patchkit.core.series import LockDocument, PatchDocument, SeriesDocument
 from patchkit.core.upstream import VersionsDocument
@@ -18,7 +19,6 @@ from patchkit.store.documents import parse_document
 from patchkit.store.location import default_patches, versions_file
 from patchkit.store.lock import print_lock
 from patchkit.store.memory import print_resolution
-from patchkit.store.schemas import schema_texts
 from patchkit.store.yaml_text import parse_yaml
 
 from .made_up import PATCH, SERIES
@@ -57,7 +57,7 @@ def test_the_shipped_schemas_are_those_of_the_types() -> None:
 
 def test_the_schemas_are_written_by_their_module(tmp_path: Path) -> None:
     subprocess.run(
-        [sys.executable, "-m", "patchkit.store.schemas", str(tmp_path / "new" / "folder")],
+        [sys.executable, "-m", "patchkit.cli.schemas", str(tmp_path / "new" / "folder")],
         cwd=PACKAGE.parent,
         check=True,
     )

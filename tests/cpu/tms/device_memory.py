@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,8 +21,13 @@ class Pool:
 
     _numbers = itertools.count(1)
 
-    def __init__(self, allocator: object = None) -> None:
+    def __init__(self, allocator: Any = None) -> None:
         self.id = (0, next(self._numbers))
+        self.allocator = allocator
+
+
+OWN = Pool()
+OWN.id = (0, 0)
 
 
 class Tensor:
@@ -72,32 +78,51 @@ class Memory:
         ctypes.CDLL("libcudart.so.12", ctypes.RTLD_GLOBAL)
         # What is preloaded stands before the runtime.
         self._library = ctypes.CDLL(None)
-        self._pools: list[tuple[int, int]] = [(0, 0)]
-        self._segments: dict[int, tuple[int, int]] = {}
+        self._thread = threading.local()
+        self._segments: dict[int, Pool] = {}
         self.cached: list[Tensor] = []
         torch.cuda.MemPool = Pool
         torch.cuda.use_mem_pool = self._use_pool
         torch.cuda.memory_snapshot = self._snapshot
         torch.cuda.empty_cache = self.empty_cache
 
+    @property
+    def _pools(self) -> list[Pool]:
+        if not hasattr(self._thread, "pools"):
+            self._thread.pools = [OWN]
+        found: list[Pool] = self._thread.pools
+        return found
+
     def allocate(self, value: int = 0) -> Tensor:
-        pointer = ctypes.c_void_p()
-        assert self._library.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(SIZE)) == 0
-        assert pointer.value
-        self._segments[pointer.value] = self._pools[-1]
-        tensor = Tensor(self, pointer.value)
+        pool = self._pools[-1]
+        address = self._new(pool)
+        self._segments[address] = pool
+        tensor = Tensor(self, address)
         tensor.fill(value)
         return tensor
 
+    def _new(self, pool: Pool) -> int:
+        """Memory of the pool's allocator, which hook mode torch has; else of the runtime."""
+        if pool.allocator is not None:
+            pool.allocator.allocate.restype = ctypes.c_void_p
+            return int(pool.allocator.allocate(ctypes.c_ssize_t(SIZE), 0, None))
+        pointer = ctypes.c_void_p()
+        assert self._library.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(SIZE)) == 0
+        assert pointer.value
+        return pointer.value
+
     def empty_cache(self) -> None:
         for tensor in self.cached:
-            del self._segments[tensor.address]
-            self._library.cudaFree(ctypes.c_void_p(tensor.address))
+            pool = self._segments.pop(tensor.address)
+            if pool.allocator is not None:
+                pool.allocator.free(ctypes.c_void_p(tensor.address), ctypes.c_ssize_t(SIZE), 0, None)
+            else:
+                self._library.cudaFree(ctypes.c_void_p(tensor.address))
         self.cached.clear()
 
     @contextmanager
     def _use_pool(self, pool: Pool, device: object = None) -> Iterator[None]:
-        self._pools.append(pool.id)
+        self._pools.append(pool)
         try:
             yield
         finally:
@@ -105,6 +130,12 @@ class Memory:
 
     def _snapshot(self) -> list[dict[str, Any]]:
         return [
-            {"address": address, "total_size": SIZE, "allocated_size": SIZE, "segment_pool_id": pool}
+            {
+                "address": address,
+                "total_size": SIZE,
+                "allocated_size": SIZE,
+                "segment_pool_id": pool.id,
+                "blocks": [{"state": "active_allocated", "size": SIZE, "requested_size": SIZE}],
+            }
             for address, pool in self._segments.items()
         ]

@@ -12,9 +12,13 @@ import ctypes
 import importlib
 import json
 import sys
-from collections.abc import Callable, Iterable
+import textwrap
+import threading
+import weakref
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 ROOT = Path(__file__).parents[3]
@@ -28,7 +32,10 @@ class Unguarded:
         self.torch = torch
         self.restorers: dict[str, Callable[[], None]] = {}
 
-    def add_tag(self, name: str, *, backup: bool, restore: Any = None, buffers: Any = None) -> None:
+    def add_tag(self, name: str, **_declared: Any) -> None:
+        pass
+
+    def mark_restored(self, tag: str, *, contents: str | None = None) -> None:
         pass
 
     def pause(self, tag: str | None = None) -> None:
@@ -62,13 +69,15 @@ class Unguarded:
     def epoch(self, tag: str) -> int:
         return 0
 
-    def save(self, *, reads: Iterable[str] | None = None) -> AbstractContextManager[None]:
+    def save(self, **_asked: Any) -> AbstractContextManager[None]:
         return nullcontext()
 
     step = update = save
 
-    def hold(self, what: str, *, tags: Iterable[str] | None = None) -> AbstractContextManager[None]:
+    def section(self, what: str, **_asked: Any) -> AbstractContextManager[None]:
         return nullcontext()
+
+    hold = section
 
     def mark_gradients_dirty(self) -> None:
         pass
@@ -87,11 +96,20 @@ class World:
         self.memory = importlib.import_module("device_memory").Memory(torch)
         self.saver = importlib.import_module("torch_memory_saver").torch_memory_saver
         self.guard: Any = Unguarded(self.saver, torch)
+        self.torch_mode = job["hook"] == "torch"
+        if self.torch_mode:
+            self.saver.hook_mode = "torch"
         if job["guarded"]:
-            self.guard = importlib.import_module("patchkit.tms.guard").OffloadGuard(self.saver)
+            options = OPTIONS.get(job["case"], {})
+            self.guard = importlib.import_module("patchkit.tms.guard").OffloadGuard(self.saver, **options)
         self.torch = torch
         self.simulator = ctypes.CDLL("libcuda.so.1")
         self.simulator.patchkit_sim_device_bytes.restype = ctypes.c_size_t
+
+    @property
+    def host_bytes(self) -> int:
+        self.simulator.patchkit_sim_host_bytes.restype = ctypes.c_size_t
+        return int(self.simulator.patchkit_sim_host_bytes())
 
     @property
     def device_bytes(self) -> int:
@@ -116,9 +134,17 @@ class World:
             return self.torch.frombuffer(block, dtype=self.torch.uint8).view(tensor.shape)
         return importlib.import_module("patchkit.tms.backups").cpu_backup(tensor, self.guard)
 
-    def parameters(self, *, restore: bool = True) -> Any:
+    def optimizer(self, value: int = 5) -> Any:
+        """Memory with a backup under the tag default, which only in hook mode torch needs a region for that."""
+        if not self.torch_mode:
+            return self.memory.allocate(value)
+        with self.guard.region("default", enable_cpu_backup=True):
+            return self.memory.allocate(value)
+
+    def parameters(self, *, restore: bool = True, **declared: Any) -> Any:
         """A parameter buffer without backup that holds sevens, and its restorer."""
-        self.guard.add_tag("param_buffer", backup=False, restore=(lambda: tensor.fill(7)) if restore else None)
+        restorer = (lambda: tensor.fill(7)) if restore else None
+        self.guard.add_tag("param_buffer", backup=False, restore=restorer, **declared)
         with self.guard.region("param_buffer"):
             tensor: Any = self.memory.allocate(7)
         return tensor
@@ -131,11 +157,17 @@ class World:
         return tensor
 
 
+OPTIONS: dict[str, dict[str, Any]] = {
+    "sleep_without_room_on_the_host": {"host_memory": lambda: 1 << 20},
+    "wake_while_the_engine_has_the_device": {"device_memory": lambda: 1 << 20},
+}
+"""Of the guard, by program."""
+
 # --- programs -----------------------------------------------------------
 
 
 def second_sleep(world: World) -> Any:
-    optimizer = world.memory.allocate(5)
+    optimizer = world.optimizer()
     world.guard.pause()
     world.guard.pause()
     world.guard.resume()
@@ -143,7 +175,7 @@ def second_sleep(world: World) -> Any:
 
 
 def second_wake(world: World) -> Any:
-    optimizer = world.memory.allocate(5)
+    optimizer = world.optimizer()
     world.guard.pause()
     world.guard.resume()
     world.guard.resume()
@@ -151,7 +183,7 @@ def second_wake(world: World) -> Any:
 
 
 def save_while_asleep(world: World) -> Any:
-    optimizer = world.memory.allocate(5)
+    optimizer = world.optimizer()
     world.guard.pause()
     with world.guard.save():
         return optimizer.read()
@@ -181,7 +213,7 @@ def nobody_restores(world: World) -> Any:
 
 
 def parameters_stay_active(world: World) -> Any:
-    parameters, optimizer = world.parameters(), world.memory.allocate(5)
+    parameters, optimizer = world.parameters(), world.optimizer()
     world.gradients()
     world.guard.pause("grad_buffer")
     world.guard.pause("default")
@@ -194,7 +226,7 @@ def pause_by_name_resume_all(world: World) -> Any:
     with world.guard.region("shared_param_grad_buffer", enable_cpu_backup=True):
         shared = world.memory.allocate(6)
     world.gradients()
-    optimizer = world.memory.allocate(5)
+    optimizer = world.optimizer()
     world.guard.pause("default")
     world.guard.pause("grad_buffer")
     world.guard.resume()
@@ -202,7 +234,7 @@ def pause_by_name_resume_all(world: World) -> Any:
 
 
 def allocate_while_asleep(world: World) -> Any:
-    world.memory.allocate(5)
+    world.optimizer()
     world.guard.pause()
     with world.guard.update(reads=()):
         groups = world.memory.allocate(1)
@@ -211,7 +243,7 @@ def allocate_while_asleep(world: World) -> Any:
 
 
 def allocate_untracked_while_asleep(world: World) -> Any:
-    optimizer = world.memory.allocate(5)
+    optimizer = world.optimizer()
     world.guard.pause()
     with world.guard.update(reads=()), world.guard.disable():
         sent = world.memory.allocate(1)
@@ -220,14 +252,14 @@ def allocate_untracked_while_asleep(world: World) -> Any:
 
 
 def free_while_asleep(world: World) -> Any:
-    world.memory.allocate(5).free()
+    world.optimizer().free()
     world.guard.pause()
     world.guard.empty_cache()
     return world.device_bytes
 
 
 def sleep_again_after_emptying_the_cache(world: World) -> Any:
-    optimizer = world.memory.allocate(5)
+    optimizer = world.optimizer()
     for _ in range(2):
         world.memory.allocate(4).free()
         world.guard.empty_cache()
@@ -239,7 +271,7 @@ def sleep_again_after_emptying_the_cache(world: World) -> Any:
 def communication_buffer_before_the_first_use(world: World) -> Any:
     with world.guard.disable():
         buffer = world.memory.allocate(3)
-    world.memory.allocate(5)
+    world.optimizer()
     world.guard.pause()
     return buffer.read()
 
@@ -253,7 +285,7 @@ def communication_buffer_that_fails(world: World) -> Any:
             raise OSError
     except OSError:
         pass
-    world.memory.allocate(5)
+    world.optimizer()
     world.guard.pause()
     return world.device_bytes
 
@@ -263,7 +295,7 @@ def region_inside_a_tracked_process(world: World) -> Any:
 
 
 def disk_backup(world: World) -> Any:
-    optimizer = world.memory.allocate(5)
+    optimizer = world.optimizer()
     world.guard.pause()
     world.guard.resume()
     return optimizer.read()
@@ -272,7 +304,7 @@ def disk_backup(world: World) -> Any:
 def one_tag_of_two_resumed(world: World) -> Any:
     with world.guard.region("adapter", enable_cpu_backup=True):
         adapter = world.memory.allocate(8)
-    world.memory.allocate(5)
+    world.optimizer()
     world.guard.pause()
     world.guard.resume("default")
     with world.guard.step():
@@ -299,7 +331,7 @@ def shortcut_by_name(world: World) -> Any:
 
 
 def groups_alive_at_the_pause(world: World) -> Any:
-    registered = world.memory.allocate(5)
+    registered = world.optimizer()
     with world.guard.hold("process groups"):
         world.guard.pause()
         return registered.read()
@@ -331,7 +363,7 @@ def backup_of_untracked_memory(world: World) -> Any:
 
 
 def backup_in_place(world: World) -> Any:
-    tensor = world.torch_tensor(world.memory.allocate(5))
+    tensor = world.torch_tensor(world.optimizer())
     part = tensor.view(1024, 1024).t()[3:5]
     world.guard.pause()
     view = world.cpu_backup(part)
@@ -344,7 +376,7 @@ def backup_in_place(world: World) -> Any:
 
 
 def backup_read_after_the_resume(world: World) -> Any:
-    tensor = world.torch_tensor(world.memory.allocate(5))
+    tensor = world.torch_tensor(world.optimizer())
     world.guard.pause()
     view = world.cpu_backup(tensor)[7:]
     world.guard.resume()
@@ -353,7 +385,7 @@ def backup_read_after_the_resume(world: World) -> Any:
 
 def backup_kept_from_an_earlier_pause(world: World) -> Any:
     world.saver.retain_cpu_backup = True
-    memory = world.memory.allocate(5)
+    memory = world.optimizer()
     tensor = world.torch_tensor(memory)
     world.guard.pause()
     world.guard.resume()
@@ -362,7 +394,7 @@ def backup_kept_from_an_earlier_pause(world: World) -> Any:
 
 
 def backup_in_an_old_build(world: World) -> Any:
-    tensor = world.torch_tensor(world.memory.allocate(5))
+    tensor = world.torch_tensor(world.optimizer())
     active = int(world.cpu_backup(tensor)[0])
     world.guard.pause()
     return [active, world.cpu_backup(tensor)]
@@ -380,6 +412,208 @@ def verify_placement(world: World) -> Any:
         placement.Buffer("exported", untracked, "default", backup=True),
     ]
     placement.verify_buffers(buffers, world.saver).require()
+
+
+def empty_the_cache_after_a_cycle(world: World) -> Any:
+    parameters, temporary = world.parameters(), world.optimizer(4)
+    world.guard.pause()
+    world.guard.resume()
+    temporary.free()
+    world.guard.empty_cache()
+    return parameters.read()
+
+
+def train_after_the_reference(world: World) -> Any:
+    parameters = world.parameters(contents="actor")
+    parameters.fill(3)
+    world.guard.mark_restored("param_buffer", contents="ref")
+    with world.guard.step(contents={"param_buffer": "actor"}):
+        return parameters.read()
+
+
+def switch_back_before_training(world: World) -> Any:
+    parameters = world.parameters(contents="actor")
+    world.guard.pause()
+    world.guard.resume()
+    parameters.fill(7)
+    with world.guard.step(contents={"param_buffer": "actor"}):
+        return parameters.read()
+
+
+def generate_before_the_update(world: World) -> Any:
+    with world.guard.region("weights"):
+        weights = world.memory.allocate(7)
+    world.guard.add_tag("weights", backup=False, later=True)
+    world.guard.pause()
+    world.guard.resume()
+    with world.guard.section("generate", reads=["weights"]):
+        return weights.read()
+
+
+def generate_after_the_update(world: World) -> Any:
+    with world.guard.region("weights"):
+        weights = world.memory.allocate(7)
+    world.guard.add_tag("weights", backup=False, later=True)
+    world.guard.pause()
+    world.guard.resume()
+    weights.fill(8)
+    world.guard.mark_restored("weights")
+    with world.guard.section("generate", reads=["weights"]):
+        return weights.read()
+
+
+def sleep_without_room_on_the_host(world: World) -> Any:
+    world.optimizer(4)
+    optimizer = world.optimizer()
+    world.guard.pause()
+    return optimizer.read()
+
+
+def wake_while_the_engine_has_the_device(world: World) -> Any:
+    """The device has room for three; the engine has two of them, and training had two."""
+    world.optimizer(4)
+    optimizer = world.optimizer()
+    world.guard.pause()
+    with world.guard.disable():
+        world.memory.allocate(1)
+        world.memory.allocate(1)
+    world.guard.resume()
+    return optimizer.read()
+
+
+def optimizer_state_of_a_checkpoint_elsewhere(world: World) -> Any:
+    placement = importlib.import_module("patchkit.tms.placement")
+    world.guard.pause()
+    world.guard.resume()
+    with world.guard.disable():
+        loaded = world.memory.allocate(5)
+    parameter = object()
+    adam = SimpleNamespace(param_groups=[{"params": [parameter]}], state={parameter: {"exp_avg": loaded}})
+    if not isinstance(world.guard, Unguarded):
+        buffers = placement.optimizer_buffers(SimpleNamespace(optimizer=adam))
+        placement.verify_buffers(buffers, world.saver).require()
+    world.guard.pause()
+    return world.device_bytes
+
+
+def resumed_by_somebody_else(world: World) -> Any:
+    parameters, optimizer = world.parameters(), world.optimizer()
+    world.guard.pause()
+    world.saver.resume()
+    world.guard.resume()
+    world.guard.restore()
+    return [parameters.read(), optimizer.read()]
+
+
+def paused_by_somebody_else(world: World) -> Any:
+    parameters, optimizer = world.parameters(), world.optimizer()
+    world.saver.pause("param_buffer")
+    world.guard.pause()
+    world.guard.resume()
+    return [parameters.read(), optimizer.read()]
+
+
+def buffers_that_nobody_named(world: World) -> Any:
+    """Gradients of experts lie in buffers of their own, which are forgotten here."""
+    with world.guard.region("grad_buffer"):
+        dense, experts = world.memory.allocate(0), world.memory.allocate(0)
+    world.guard.add_tag("grad_buffer", backup=False, buffers=lambda: [dense])
+    experts.fill(9)
+    world.guard.pause()
+    world.guard.resume()
+    return experts.read()
+
+
+def host_bytes_of_a_cycle(world: World) -> Any:
+    """On the host asleep and awake: of a backed optimizer and a parameter buffer without backup."""
+    with world.guard.region("optimizer", enable_cpu_backup=True):
+        world.memory.allocate(5)
+        world.memory.allocate(5)
+    world.parameters()
+    world.guard.pause()
+    asleep = world.host_bytes
+    world.guard.resume()
+    return [asleep, world.host_bytes]
+
+
+def host_bytes_of_a_cycle_that_retains(world: World) -> Any:
+    world.saver.retain_cpu_backup = True
+    return host_bytes_of_a_cycle(world)
+
+
+def lines_of_the_page(world: World) -> Any:
+    """Those of docs/adopting.md, with two buffers of DDP, one of experts; what is called is the package's own."""
+    page = (ROOT / "docs" / "adopting.md").read_text(encoding="utf-8")
+    (lines,) = [block.partition("```")[0] for block in page.split("```python\n") if "guard = OffloadGuard()" in block]
+    kept = []
+    for _ in range(2):
+        with world.saver.region("param_buffer"):
+            parameters = world.memory.allocate(7)
+        with world.saver.region("grad_buffer"):
+            kept.append(SimpleNamespace(param_data=parameters, grad_data=world.memory.allocate(9)))
+    names = {
+        "model": [SimpleNamespace(buffers=kept[:1], expert_parallel_buffers=kept[1:])],
+        "copy_weights_back": lambda: [each.param_data.fill(7) for each in kept],
+    }
+    exec(textwrap.dedent(lines), names)  # noqa: S102 - our own page
+    for _ in range(2):
+        world.saver.pause()
+        world.saver.pause()
+        world.saver.resume()
+    return [[each.param_data.read(), each.grad_data.read()] for each in kept]
+
+
+def second_guard(world: World) -> Any:
+    optimizer = world.optimizer()
+    guards = [world.guard, Unguarded(world.saver, world.torch)]
+    if not isinstance(world.guard, Unguarded):
+        guards[1] = type(world.guard)(world.saver)
+    for guard in guards:
+        guard.pause()
+    return optimizer.read()
+
+
+def tag_without_a_name(world: World) -> Any:
+    optimizer = world.optimizer()
+    with world.guard.region("", enable_cpu_backup=True):
+        world.memory.allocate(6)
+    world.guard.pause("")
+    return optimizer.read()
+
+
+def pause_while_another_thread_allocates(world: World) -> Any:
+    inside, paused = threading.Event(), threading.Event()
+    found = []
+
+    def load() -> None:
+        with world.guard.region("weights", enable_cpu_backup=True):
+            tensor = world.memory.allocate(6)
+            inside.set()
+            paused.wait(10)
+            tensor.fill(7)
+            found.append(tensor.read())
+
+    loading = threading.Thread(target=load)
+    loading.start()
+    inside.wait(10)
+    try:
+        world.guard.pause()
+    finally:
+        paused.set()
+        loading.join()
+    return found
+
+
+def free_under_a_view(world: World) -> Any:
+    """The view keeps the memory from being freed; without it, its backup would be given back."""
+    memory = world.optimizer()
+    tensor = world.torch_tensor(memory)
+    freed = weakref.finalize(tensor.untyped_storage(), memory.free)
+    world.guard.pause()
+    view = world.cpu_backup(tensor)
+    del tensor
+    world.guard.empty_cache()
+    return [freed.alive, int(view[0])]
 
 
 def main() -> None:

@@ -63,6 +63,8 @@ def broken(arguments: dict[str, Any], **how: Any) -> tuple[str, ...]:
         ({OFFLOAD: True, GRAD: False}, {"explicit": [GRAD]}, (True, False, False)),
         ({OFFLOAD: True, GRAD: False}, {}, (True, True, False)),
         ({OFFLOAD: True, **MXFP8}, {"restores_parameters": True}, (True, True, True)),
+        # Only in the distributed optimizer do MXFP8 parameters and gradients share a buffer.
+        ({OFFLOAD: True, **MXFP8, "use_distributed_optimizer": False}, {}, (True, True, False)),
     ],
 )
 def test_the_flags_follow_from_all_that_implies_offloading(
@@ -75,6 +77,12 @@ def test_the_flags_follow_from_all_that_implies_offloading(
     ("arguments", "how", "expected", "warning"),
     [
         (MXFP8, {}, (True, False, False), "gradients keep their backup: MXFP8 parameters and gradients share a buffer"),
+        (
+            {"fp8_recipe": "mxfp8", "fp8_param": True},
+            {},
+            (True, False, False),
+            "gradients keep their backup: MXFP8 parameters and gradients share a buffer",
+        ),
         ({"nccl_ub": True}, {}, (True, False, False), "keep their backup: nccl_ub allocates them in a pool of NCCL"),
         (
             {"use_megatron_fsdp": True},
@@ -225,6 +233,15 @@ def test_an_option_that_is_there_can_become_another_kind() -> None:
         made._action_groups[-1].add_argument("--record-memory-history")
 
 
+def test_an_option_keeps_its_destination() -> None:
+    made = argparse.ArgumentParser()
+    made.add_argument("--record-memory-history", "--history", dest="history", action="store_true")
+    reset_arg(made, "--record-memory-history", type=int, default=3)
+
+    assert made.parse_args([]).history == 3
+    assert made.parse_args(["--record-memory-history", "5"]) == Namespace(history=5)
+
+
 def test_an_option_that_is_not_there_is_added() -> None:
     made = argparse.ArgumentParser()
     reset_arg(made, "--record-memory-history", action="store_true")
@@ -300,3 +317,4 @@ def test_half_of_what_is_wanted_is_nothing() -> None:
 def test_user_buffers_of_nccl_are_refused() -> None:
     with pytest.raises(ArgumentRuleError, match="nccl_ub allocates the buffers in a pool of NCCL"):
         enable_no_backup(NewConfig(nccl_ub=True))
+    assert enable_no_backup(NewConfig(nccl_ub=True), grad=False) == {}

@@ -22,7 +22,7 @@ def answer(monkeypatch: pytest.MonkeyPatch, place: Placement | None, *, guard: O
     storage = SimpleNamespace(data_ptr=lambda: 0, nbytes=lambda: 8)
     detached = SimpleNamespace(to=lambda device, copy: COPY if (device, copy) == ("cpu", True) else None)
     tensor = SimpleNamespace(numel=lambda: 8, untyped_storage=lambda: storage, detach=lambda: detached)
-    monkeypatch.setattr(backups, "placements_of", lambda _: Placements([Segment(0, 8, 8, place)]))
+    monkeypatch.setattr(backups, "placements_of", lambda _: Placements([Segment(0, 8, 8, 8, place)]))
     return cpu_backup(tensor, guard or OffloadGuard(FakeSaver()))
 
 

@@ -135,6 +135,64 @@ def test_run_gives_the_code_of_the_command_and_says_when_there_is_none(command: 
     assert (code, out, err) == (2, "", "error: cannot run /nowhere/command: No such file or directory\n")
 
 
+def test_run_takes_its_own_options_only_and_leaves_those_of_the_command_alone(
+    command: Command, wheel: Wheel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[tuple[str, ...]] = []
+
+    def start(name: str, words: tuple[str, ...], variables: dict[str, str]) -> None:
+        started.append(words)
+        raise FileNotFoundError(2, "stop here")
+
+    monkeypatch.setattr(os, "execvpe", start)
+    place = ("--in", str(wheel("0.0.10").root), "--cuda-major", "13")
+
+    code, out, err = command("run", *place, "--nonsense", "--", "true")
+    assert (code, out, err.splitlines()[-1]) == (2, "", "Error: No such option '--nonsense'.")
+    # There is no driver here, and without the check none is needed.
+    command("run", *place, "--no-check", "--", "python", "--rocm", "-c", "x")
+    command("run", *place, "--no-check", "python", "--rocm")
+
+    assert started == [("python", "--rocm", "-c", "x"), ("python", "--rocm")]
+
+
+def test_what_is_no_torch_memory_saver_is_refused_by_name(
+    command: Command, make_library: MakeLibrary, tmp_path: Path
+) -> None:
+    library = make_library(tmp_path / "libother.so", ["libcuda.so.1"], ["other"])
+
+    assert command("tms", "identify", library) == (
+        4,
+        "",
+        f"error: {library} exports no function of torch_memory_saver\n",
+    )
+    assert command("tms", "path", "--in", "0.0.7", "--cuda-major", "12") == (
+        4,
+        "",
+        (
+            "error: 0.0.7 is no recorded release of torch_memory_saver\n"
+            "  hint: recorded: 0.0.8, 0.0.9, 0.0.9.post1, 0.0.10\n"
+        ),
+    )
+    assert command("tms", "identify", "/dev/null") == (4, "", "error: /dev/null is neither a file nor a folder\n")
+    assert command("tms", "identify", "--pid", "-3")[0] == 2
+
+
+def test_of_python_files_alone_no_defect_is_told(command: Command, wheel: Wheel, tmp_path: Path) -> None:
+    shutil.copytree(wheel("0.0.10").root / "torch_memory_saver", tmp_path / "torch_memory_saver")
+
+    code, out, _ = command("tms", "identify", tmp_path)
+    assert (code, out.splitlines()[2:]) == (
+        1,
+        [
+            "it can be: 0.0.10, 9efce7400, 9bc9a442e, 4a43c9777",
+            "  there is no library: only the Python files could be compared",
+            "  nothing is tracked, and preloading fails: there is no library",
+            "not good enough for the series: it needs 0.0.10, or b5588e83d or later",
+        ],
+    )
+
+
 @pytest.mark.parametrize(("version", "code"), [("0.0.8", 1), ("0.0.9", 1), ("0.0.9.post1", 1), ("0.0.10", 0)])
 def test_identify_says_whether_it_is_good_enough(command: Command, version: str, code: int) -> None:
     told = command("tms", "identify", version)
@@ -153,7 +211,7 @@ def test_identify_as_json(command: Command) -> None:
     code, out, _ = command("tms", "identify", "0.0.10", "--format", "json")
     told = json.loads(out)
 
-    assert (code, told["meets_minimum"], told["verdict"]["candidates"]) == (0, True, ["0.0.10"])
+    assert (code, told["meets-minimum"], told["verdict"]["candidates"]) == (0, True, ["0.0.10"])
     assert {item["standing"] for item in told["defects"]} == {"present", "absent"}
 
 
@@ -275,10 +333,10 @@ def test_triage_of_innocent_and_of_junk_logs_and_of_none(command: Command, tmp_p
 
 def test_triage_shows_escapes_of_a_log_as_text(command: Command, tmp_path: Path) -> None:
     log = tmp_path / "a.log"
-    log.write_text(f"\x1b]0;title\x07\u202e {CRASH}")
+    log.write_text(f"\x1b]0;title\x07\x1b]0;open \x08\u202e {CRASH}")
 
     out = command("tms", "triage", log)[1]
-    assert r"\x1b]0;title\x07\u202e" in out
+    assert r"  line 1: \x1b]0;open \x08\u202e [torch" in out
     assert out.replace("\n", "").isprintable()
 
 
@@ -287,7 +345,7 @@ def test_triage_reads_standard_input_and_gives_json() -> None:
     done = subprocess.run(
         command, cwd=Path(__file__).parents[3], input=CRASH, check=False, capture_output=True, text=True
     )
-    (told,) = json.loads(done.stdout)
+    (told,) = json.loads(done.stdout)["logs"]
 
     assert (done.returncode, told["fatal"], told["triage"]["lines"]) == (1, True, 1)
     assert told["triage"]["findings"][0]["signature"]["id"] == "double-release"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from contextlib import suppress
 from pathlib import Path
 
@@ -62,3 +63,20 @@ def test_a_damaged_library_is_read_or_refused_and_never_crashes(wheel: Wheel, at
 
     with suppress(TmsFileError):
         read_library(bytes(content), "it.so")
+
+
+@pytest.mark.parametrize(
+    ("flags", "path"),
+    [
+        ("-Wl,--enable-new-dtags,-rpath,/a:/b", ("/a", "/b")),
+        ("-Wl,--disable-new-dtags,-rpath,/a", ("/a",)),
+        ("-Wl,--enable-new-dtags", ()),
+    ],
+    ids=["RUNPATH", "RPATH", "neither"],
+)
+def test_the_search_path_is_the_runpath_or_the_rpath(tmp_path: Path, flags: str, path: tuple[str, ...]) -> None:
+    library = tmp_path / "lib.so"
+    command = ["cc", "-shared", "-nostdlib", "-x", "c", "/dev/null", flags, "-o", str(library)]
+    subprocess.run(command, check=True)
+
+    assert read_library(library.read_bytes(), "lib.so").search_path == path

@@ -77,15 +77,33 @@ def test_folders_of_libraries_go_before_those_that_are_there_each_once() -> None
 @pytest.mark.parametrize("name", ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF"])
 @pytest.mark.parametrize(
     "value",
-    ["expandable_segments:True", "max_split_size_mb:128,expandable_segments:True", "expandable_segments : true"],
+    [
+        "expandable_segments:True",
+        "max_split_size_mb:128,expandable_segments:True",
+        "expandable_segments : true",
+        " Expandable_Segments:TRUE ,max_split_size_mb : 128",
+        "expandable_segments:False,expandable_segments:True",
+        "expandable_segments:1",
+    ],
 )
 def test_expandable_segments_are_refused_under_every_name(name: str, value: str) -> None:
     with pytest.raises(UsageError, match=f"^{name}: with expandable segments torch maps memory itself"):
         actor_environment(LIBRARY, elf(), {name: value})
 
 
-def test_expandable_segments_switched_off_are_no_matter() -> None:
-    before = {**QUIET, "PYTORCH_ALLOC_CONF": "expandable_segments:False"}
+@pytest.mark.parametrize(
+    "value",
+    [
+        "expandable_segments:False",
+        " expandable_segments : false ",
+        "expandable_segments:True,expandable_segments:False",
+        "my_expandable_segments:True",
+        "max_split_size_mb:128",
+        "",
+    ],
+)
+def test_expandable_segments_switched_off_are_no_matter(value: str) -> None:
+    before = {**QUIET, "PYTORCH_ALLOC_CONF": value}
 
     assert actor_environment(LIBRARY, elf(), before).notes == ()
 
@@ -102,6 +120,7 @@ def test_a_build_that_tracks_expandable_segments_gets_a_note_only() -> None:
     [
         ((), {}, (), [None, "nccl-graph-hang"]),
         ((), QUIET, (), []),
+        ((), {"NCCL_CUMEM_ENABLE": "", "NCCL_GRAPH_REGISTER": "1"}, (), ["nccl-graph-hang"]),
         ((), QUIET, ("nested-region-assert",), ["nested-region-assert"]),
         (("tms_region_enter",), QUIET, ("nested-region-lost",), [None]),
         ((), QUIET, ("preload-multiple-entries",), []),
@@ -139,6 +158,8 @@ def test_a_dotenv_file_quotes_and_refuses_what_it_cannot_hold() -> None:
     assert as_dotenv(ActorEnvironment({"A": "1 $x"}, ())) == "A='1 $x'\n"
     with pytest.raises(UsageError, match="cannot hold the value of LD_PRELOAD"):
         as_dotenv(AWKWARD)
+    with pytest.raises(UsageError, match="cannot hold the value of A"):
+        as_dotenv(ActorEnvironment({"A": "1\n2"}, ()))
 
 
 def test_the_cuda_runtime_of_pip_is_put_on_the_path_and_the_real_process_then_starts(
@@ -169,6 +190,25 @@ def test_the_notes_follow_from_the_build_that_is_there(wheel: Wheel, simulated: 
 
     assert [note.defect for note in old.notes] == ["preload-multiple-entries", "nested-region-assert"]
     assert new.notes == ()
+
+
+def test_what_the_user_preloads_is_asked_about_too(
+    wheel: Wheel, simulated: Path, make_library: MakeLibrary, tmp_path: Path
+) -> None:
+    before = {**QUIET, "LD_LIBRARY_PATH": str(simulated), "LD_PRELOAD": "/nowhere/libx.so $UNSET/liby.so"}
+    notes = start_environment(wheel("0.0.10"), Cuda(13), before, memory_saver()).notes
+
+    why = "which the loader leaves out: cannot open shared object file"
+    assert [note.text for note in notes] == [
+        f"LD_PRELOAD named {entry}, {why}" for entry in ("/nowhere/libx.so", "$UNSET/liby.so")
+    ]
+
+    other = make_library(tmp_path / "libother.so", ["libnowhere.so.7"], ["f"])
+    with pytest.raises(TmsFileError) as caught:
+        start_environment(wheel("0.0.10"), Cuda(13), {**before, "LD_PRELOAD": str(other)}, memory_saver())
+    assert caught.value.message == (
+        f"LD_PRELOAD names {other} as well, and the loader does not find libnowhere.so.7 for it"
+    )
 
 
 def test_without_the_check_nothing_is_asked_of_the_loader(make_library: MakeLibrary, tmp_path: Path) -> None:

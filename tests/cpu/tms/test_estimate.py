@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,9 @@ import pytest
 
 from patchkit.cli.estimate import precision
 from patchkit.errors import UsageError
+from patchkit.tms.chart import as_svg
 from patchkit.tms.estimate import Phase, Setting, estimate
-from patchkit.tms.shape import Layout, Shape, from_megatron, rank_parameters
+from patchkit.tms.shape import Latent, Layout, Mamba, Shape, from_megatron, rank_parameters
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -29,6 +31,15 @@ GPT2 = Shape(
     layers=12, hidden=768, ffn=3072, heads=12, groups=12, channels=64, vocabulary=50257, vocabulary_multiple=1,
     gated=False, tied=True, linear_bias=True, norm_parameters=2,
 )  # fmt: skip
+DEEPSEEK = Shape(
+    layers=61, hidden=7168, ffn=18432, heads=128, groups=128, channels=128, vocabulary=129280, qk_norm=True,
+    experts=256, expert_ffn=2048, shared_expert_ffn=2048, dense_layers=3,
+    latent=Latent(query_rank=1536, key_rank=512, channels=128, position_channels=64, value_channels=128),
+)  # fmt: skip
+HYBRID = Shape(
+    layers=8, hidden=512, ffn=2048, heads=8, groups=2, channels=64, vocabulary=1024, vocabulary_multiple=1,
+    gated=False, pattern="M-M*M-ME", experts=8, expert_ffn=512, mamba=Mamba(state=64, head=64, groups=4),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -39,6 +50,8 @@ GPT2 = Shape(
         (QWEN, 7_615_616_512),
         (MIXTRAL, 46_702_792_704),
         (QWEN_MOE, 30_532_122_624),
+        # DeepSeek V3 without the biases of its routers' scores, which are no parameters in Megatron.
+        (DEEPSEEK, 671_026_419_200 - 58 * 256),
         # GPT-2 without its 1024 learned positions, which Megatron's rotary models do not have.
         (GPT2, 124_439_808 - 1024 * 768),
     ],
@@ -58,6 +71,49 @@ def test_ranks_together_hold_the_model_and_what_each_has_whole(tensor: int, pipe
     assert together == 8_030_261_248 + (tensor - 1) * norms
 
 
+@pytest.mark.parametrize("tensor", [1, 2, 4])
+@pytest.mark.parametrize("pipeline", [1, 2, 4])
+@pytest.mark.parametrize(
+    ("shape", "whole"),
+    [
+        # A norm for each layer and one at the end; the router.
+        (HYBRID, (8 + 1) * 512 + 512 * 8),
+        # Two norms a layer, one at the end, and what goes down to a rank with its norms.
+        (
+            replace(DEEPSEEK, layers=8, dense_layers=0, experts=8, vocabulary_multiple=1),
+            8 * (2 * 7168 + 7168 * (1536 + 512 + 64) + 1536 + 512 + 7168 * 8) + 7168,
+        ),
+    ],
+    ids=["hybrid", "latent"],
+)
+def test_ranks_of_other_models_hold_them_together_too(tensor: int, pipeline: int, shape: Shape, whole: int) -> None:
+    layout = Layout(tensor=tensor, pipeline=pipeline)
+    together = sum(sum(rank_parameters(shape, layout, stage)) for stage in range(pipeline)) * tensor
+
+    assert together == sum(rank_parameters(shape, Layout(), 0)) + (tensor - 1) * whole
+
+
+def test_multi_token_prediction_is_on_the_last_stage_with_an_embedding_of_its_own() -> None:
+    shape = replace(LLAMA, predictors=2)
+    layer = 218_112_000
+    more = [
+        sum(rank_parameters(shape, Layout(pipeline=2), stage)) - sum(rank_parameters(LLAMA, Layout(pipeline=2), stage))
+        for stage in (0, 1)
+    ]
+
+    assert more == [0, 2 * (layer + 2 * 4096**2 + 3 * 4096) + 128256 * 4096]
+    assert sum(rank_parameters(shape, Layout(), 0)) - P == 2 * (layer + 2 * 4096**2 + 3 * 4096)
+
+
+def test_a_pipeline_can_be_shorter_at_its_ends() -> None:
+    layout = Layout(pipeline=4, first_layers=6, last_layers=6)
+
+    assert [layout.stage(32, stage) for stage in range(4)] == [slice(0, 6), slice(6, 16), slice(16, 26), slice(26, 32)]
+    assert [Layout(pipeline=2, first_layers=20).stage(32, stage) for stage in (0, 1)] == [slice(0, 20), slice(20, 32)]
+    with pytest.raises(UsageError, match=r"layers over pipeline stages: 31 are not 6 \+ 6"):
+        Layout(pipeline=2, first_layers=6, last_layers=6).stage(31, 0)
+
+
 def test_a_tied_embedding_is_on_both_ends_of_a_pipeline() -> None:
     tied = replace(LLAMA, tied=True)
     ends = [sum(rank_parameters(tied, Layout(pipeline=2), stage)) for stage in (0, 1)]
@@ -74,6 +130,9 @@ def test_experts_are_shared_out_over_their_own_ranks() -> None:
 
 
 P = 8_030_261_248
+
+
+ESTIMATE = (estimate(LLAMA, Layout(data=8), Setting()), "bytes of a rank by phase")
 
 
 def phases(**changes: Any) -> dict[str, Phase]:
@@ -113,6 +172,28 @@ def test_a_backup_that_is_kept_is_there_in_every_phase() -> None:
 def test_without_the_distributed_optimizer_every_rank_has_its_whole_state() -> None:
     assert phases(distributed_optimizer=False)["train"].device["optimizer"] == 12 * P
     assert phases(parameter_bytes=4)["train"].device == {"parameters": 4 * P, "gradients": 4 * P, "optimizer": P}
+
+
+def test_a_share_of_the_optimizer_is_rounded_up_and_that_of_experts_is_over_their_own_ranks() -> None:
+    layout = Layout(data=7)
+    (train, *_) = estimate(LLAMA, layout, Setting()).phases
+    assert train.device["optimizer"] == 12 * P // 7 + 1
+    layout = Layout(data=8, tensor=2, expert=8, expert_tensor=1)
+    dense, expert = rank_parameters(QWEN_MOE, layout, 0)
+    (train, *_) = estimate(QWEN_MOE, layout, Setting()).phases
+
+    assert (layout.data, layout.expert_data) == (8, 2)
+    assert train.device["optimizer"] == 12 * dense // 8 + 12 * expert // 2
+
+
+def test_learned_positions_are_where_words_come_in_and_not_where_they_go_out() -> None:
+    with_positions = replace(LLAMA, positions=1024)
+
+    assert [
+        sum(rank_parameters(with_positions, Layout(pipeline=2), stage))
+        - sum(rank_parameters(LLAMA, Layout(pipeline=2), stage))
+        for stage in (0, 1)
+    ] == [1024 * 4096, 0]
 
 
 def test_the_vocabulary_is_padded_for_tensor_parallelism() -> None:
@@ -162,6 +243,35 @@ def test_arguments_of_megatron_are_read_by_name() -> None:
     )
 
 
+def test_other_kinds_of_models_are_read_by_name() -> None:
+    latent = {
+        "multi_latent_attention": True,
+        "q_lora_rank": 1536,
+        "kv_lora_rank": 512,
+        "qk_head_dim": 128,
+        "qk_pos_emb_head_dim": 64,
+        "v_head_dim": 128,
+        "qk_layernorm": True,
+    }
+    assert from_megatron({**MEGATRON, **latent, "mtp_num_layers": 2})[0] == replace(
+        LLAMA, latent=DEEPSEEK.latent, qk_norm=True, predictors=2
+    )
+    assert from_megatron({**MEGATRON, "mtp_num_layers": 2, "mtp_use_repeated_layer": True})[0].predictors == 1
+    assert from_megatron({**MEGATRON, "num_experts": 8, "moe_layer_freq": 3})[0].kinds == "edd" * 10 + "ed"
+    assert from_megatron({**MEGATRON, "num_experts": 8})[0].kinds == "e" * 32
+    assert LLAMA.kinds == "d" * 32
+    hybrid = {"hybrid_override_pattern": "M*-", "mamba_state_dim": 64, "mamba_head_dim": 32, "mamba_num_groups": 4}
+    assert from_megatron({**MEGATRON, **hybrid})[0] == replace(
+        LLAMA, layers=3, pattern="M*-", mamba=Mamba(state=64, head=32, groups=4)
+    )
+    assert from_megatron({**MEGATRON, **hybrid, "mamba_num_heads": 8})[0].mamba.heads == 8
+    assert from_megatron({**MEGATRON, "decoder_first_pipeline_num_layers": 6})[1] == Layout()
+    uneven = {"pipeline_model_parallel_size": 4, "decoder_first_pipeline_num_layers": 6}
+    assert from_megatron({**MEGATRON, **uneven, "decoder_last_pipeline_num_layers": 6})[1] == Layout(
+        pipeline=4, first_layers=6, last_layers=6
+    )
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -169,7 +279,28 @@ def test_arguments_of_megatron_are_read_by_name() -> None:
         ({"vocab_size": "many"}, "padded_vocab_size or vocab_size is needed, as a positive number; it is 'many'"),
         ({"pipeline_model_parallel_size": 3}, "layers over pipeline stages: 32 cannot be divided by 3"),
         ({"tensor_model_parallel_size": 3}, "attention over tensor parallelism: 41943040 cannot be divided by 3"),
-        ({"num_experts": 8, "moe_layer_freq": 2}, "moe_layer_freq 2 is not known here"),
+        ({"num_experts": 8, "moe_layer_freq": "2"}, "moe_layer_freq '2' is no positive number, and no list of 0 and 1"),
+        ({"num_experts": 8, "moe_layer_freq": [0, 1]}, r"moe_layer_freq \[0, 1\] is no positive number, and no list"),
+        ({"num_experts": 8, "moe_layer_freq": -1}, "moe_layer_freq -1 is no positive number"),
+        ({"hybrid_override_pattern": "MMG"}, r"a hybrid pattern with G is not known here: only \*-M"),
+        ({"hybrid_layer_pattern": "M|M/*E"}, r"a hybrid pattern with /, E, \| is not known here"),
+        ({"moe_latent_size": 64}, "moe_latent_size 64 is not known here"),
+        ({"pipeline_model_parallel_layout": "Et|tL"}, "pipeline_model_parallel_layout 'Et|tL' is not known here"),
+        ({"multi_latent_attention": True}, "kv_lora_rank is needed"),
+        ({"position_embedding_type": "learned_absolute"}, "max_position_embeddings is needed"),
+        (
+            {
+                "num_experts": 8,
+                "moe_layer_freq": 2,
+                "pipeline_model_parallel_size": 2,
+                "virtual_pipeline_model_parallel_size": 2,
+            },
+            "virtual pipeline stages with layers of several kinds are not known here",
+        ),
+        (
+            {"pipeline_model_parallel_size": 2, "decoder_first_pipeline_num_layers": 33},
+            "layers over pipeline stages",
+        ),
         ({"num_experts": 8, "expert_model_parallel_size": 3}, "cannot be divided by 3"),
     ],
 )
@@ -226,9 +357,56 @@ def test_the_picture_has_every_piece_with_its_name_and_size(command: Command, co
     assert "http" not in picture.read_text().replace("http://www.w3.org/2000/svg", "")
 
 
+def test_the_picture_is_a_png_where_the_name_says_so(command: Command, config: Path, tmp_path: Path) -> None:
+    image: Any = pytest.importorskip("PIL.Image")
+    picture = tmp_path / "bars.png"
+    assert command("tms", "estimate", config, "--png", picture)[0] == 0
+    with image.open(picture) as opened:
+        pixels = opened.convert("RGB")
+    svg = ET.fromstring(as_svg(*ESTIMATE)).get("viewBox", "").split()[2:]  # noqa: S314 - our own text
+
+    assert (opened.format, pixels.size) == ("PNG", tuple(2 * int(side) for side in svg))
+    # In the middle of the first row: parameters, gradients, optimizer, and behind them nothing.
+    row = [pixels.getpixel((2 * x, 2 * (34 + 9))) for x in (110, 110 + 639, 110 + 169, 110 + 172, 107)]
+    assert row == [(0x4E, 0x79, 0xA7), (0x59, 0xA1, 0x4F), (0x4E, 0x79, 0xA7), (0xF2, 0x8E, 0x2B), (255, 255, 255)]
+    assert any(pixels.getpixel((x, 2 * 8)) != (255, 255, 255) for x in range(200))
+
+
+def test_without_pillow_a_png_is_refused_with_what_to_do(
+    command: Command, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PIL", "PIL.Image", "PIL.ImageDraw", "PIL.ImageFont"):
+        monkeypatch.setitem(sys.modules, name, None)
+    code, out, err = command("tms", "estimate", config, "--png", tmp_path / "bars.png")
+
+    assert (code, out, list(tmp_path.glob("*.png"))) == (2, "", [])
+    assert "pip install 'megatron-patchkit[png]', or write an SVG" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        ([], 0),
+        (["--tms", "0.0.10"], 0),
+        (["--tms", "0.0.9.post1"], 6 * P + 12 * P // 8),
+        (["--tms", "0.0.10", "--retain-cpu-backup"], 6 * P + 12 * P // 8),
+        (["--backup-kept", "--no-grad-backup"], 2 * P + 12 * P // 8),
+    ],
+)
+def test_what_is_kept_of_backups_is_on_the_host_while_it_trains(
+    command: Command, config: Path, words: list[str], kept: int
+) -> None:
+    _, out, _ = command("tms", "estimate", config, *words, "--format", "json")
+    assert sum(json.loads(out)["phases"][0]["host"].values()) == kept
+    _, out, _ = command("tms", "estimate", config, *words)
+    assert ("kept backups take" in out) is bool(kept)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--tms", "0.0.8"], "--tms 0.0.8: it has no backups, so that a pause loses everything"),
+        (["--tms", "main"], "--tms main: a release is expected, such as 0.0.10"),
         (["--set", "layers"], "--set layers: NAME=VALUE is expected"),
         (["--set", "num_layers=2"], "hidden_size is needed"),
         ([Path(__file__)], "test_estimate.py: "),

@@ -35,6 +35,12 @@ def test_a_release(wheel: Wheel, release: str, verdict: str, text: str) -> None:
     assert (found.verdict, found.text, package) == (verdict, text, wheel(release))
     assert found.facts["torch_memory_saver"] == release
     assert len(found.facts["torch_memory_saver libraries"].split(", ")) == 6
+    # Defects that are there and that a later build does not have.
+    assert ("double-release" in str(found.details), "tracked-memory-ipc" in str(found.details)) == (
+        release != "0.0.10",
+        False,
+    )
+    assert found.details[1:] == () or "no-backup-argument" not in found.details[1]
 
 
 def process(*mapped: Path, asked: tuple[str, ...] = ()) -> Process:

@@ -1,299 +1,181 @@
-"""Random calls: the guard, a model of its rules, and a torch_memory_saver that dies when it is called wrongly."""
+"""Random calls: the guard, a model of its rules, and a torch_memory_saver that dies when it is called wrongly.
+
+The first test runs on a torch_memory_saver without memory, with sequences that hypothesis makes up and shortens. The
+second one runs on the real library under the simulator, where a mistake ends the process.
+
+PATCHKIT_SEQUENCES is how many sequences each of them runs (usually 300, and 400 for each build and hook mode).
+"""
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from patchkit.errors import (
-    DirtyGradientsError,
-    HeldError,
-    MissingRestorerError,
-    OrderError,
-    PausedError,
-    TrackedGrowthError,
-    UnrestoredError,
-)
-from patchkit.tms.guard import OffloadGuard
-from patchkit.tms.sections import Hold
-
+from .conftest import Wheel
 from .fake_saver import Allocation, DiedError, FakeSaver
+from .guard_machine import TAGS, Machine, Memory
+from .test_guarded import NEW, OLD, started
 
-TAGS = ("default", "param_buffer", "adapter", "grad_buffer")
-BACKED = {"default"}
+SEQUENCES = os.environ.get("PATCHKIT_SEQUENCES")
+CALLS = 50
+"""In each sequence."""
+
 tags = st.sampled_from(TAGS)
 some = st.none() | tags
+names = st.none() | st.sampled_from(("actor", "ref"))
 
 
-@dataclass
-class Model:
-    """What the rules say, in as few words as possible."""
+class FakeWorld:
+    """torch_memory_saver without memory."""
 
-    state: dict[str, str] = field(default_factory=lambda: dict.fromkeys(TAGS, "active"))
-    epoch: dict[str, int] = field(default_factory=lambda: dict.fromkeys(TAGS, 0))
-    truth: dict[str, int] = field(default_factory=lambda: dict.fromkeys(TAGS, 0))
-    restorers: set[str] = field(default_factory=lambda: {"param_buffer", "grad_buffer"})
-    fails: set[str] = field(default_factory=set)
-    held: list[frozenset[str]] = field(default_factory=list)
-    dirty: bool = False
-    stray: set[str] = field(default_factory=set)
-    """Tags that were allocated under while they were paused."""
+    counts = backs_up = disables = frees_while_paused = True
+    pools = False
+    dies = DiedError
 
-    def at(self, tag: str | None, *states: str) -> list[str]:
-        return [name for name in TAGS if tag in (None, name) and self.state[name] in states]
+    def __init__(self) -> None:
+        self.saver = FakeSaver()
+        self.allocations = self.saver.allocations
+        self.tracked: Callable[[], Any] | None = self.saver.counted
 
-    @property
-    def grown(self) -> bool:
-        return any(self.state[tag] == "paused" for tag in self.stray)
+    def allocate(self, tag: str, value: int) -> Allocation:
+        made = self.saver.allocate(value)
+        assert made.tag == tag
+        return made
 
-    def pause_error(self, todo: list[str], *, discard: bool) -> type[OrderError] | None:
-        if self.grown:
-            return TrackedGrowthError
-        for tag in todo:
-            if any(tag in held for held in self.held):
-                return HeldError
-            if tag not in BACKED | self.restorers:
-                return MissingRestorerError
-            if tag == "grad_buffer" and self.dirty and not discard:
-                return DirtyGradientsError
-        return None
+    def free(self, memory: Any) -> None:
+        self.allocations.remove(memory)
 
-    def restore(self, todo: list[str]) -> type[Exception] | None:
-        for tag in todo:
-            if tag not in self.restorers:
-                return MissingRestorerError
-            if tag in self.fails:
-                return ZeroDivisionError
-            if tag == "grad_buffer":
-                self.truth[tag] = 0
-            self.state[tag] = "active"
-        return None
-
-    def read_error(self, names: list[str]) -> type[OrderError] | None:
-        for tag in names:
-            if self.state[tag] != "active":
-                return PausedError if self.state[tag] == "paused" else UnrestoredError
-        return None
-
-
-def outcome(call: Callable[[], Any]) -> Any:
-    """What a call returns, or the type of what it raises."""
-    try:
-        return call()
-    except DiedError:
-        raise
-    except Exception as error:
-        return type(error)
+    def check_paused(self, states: dict[str, str], strays: list[Memory]) -> None:
+        for each in self.allocations:
+            if each not in strays:
+                assert each.paused == (states[each.tag] == "paused")
 
 
 class Calls(RuleBasedStateMachine):
-    """Each rule asks the guard and the model the same."""
+    """Hypothesis chooses the calls."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.saver = FakeSaver()
-        self.model = Model()
-        self.guard = OffloadGuard(self.saver, tracked=self.saver.counted)
-        self.holds: list[Hold] = []
-        self.strays: list[Allocation] = []
-        for tag in TAGS[1:]:
-            self.declare(tag)
-        for tag in TAGS:
-            self.allocate(tag)
+    machine: Machine
 
-    def declare(self, tag: str) -> None:
-        restore = (lambda: self.restore_memory(tag)) if tag in self.model.restorers and tag != "grad_buffer" else None
-        buffers = (lambda: self.of(tag)) if tag == "grad_buffer" and tag in self.model.restorers else None
-        self.guard.add_tag(tag, backup=tag in BACKED, restore=restore, buffers=buffers)
-
-    def of(self, tag: str) -> list[Allocation]:
-        if tag in self.model.fails:
-            raise ZeroDivisionError
-        return [each for each in self.saver.allocations if each.tag == tag]
-
-    def restore_memory(self, tag: str) -> None:
-        for each in self.of(tag):
-            each.write(self.model.truth[tag])
+    @initialize(poison=st.booleans())
+    def start(self, poison: bool) -> None:
+        self.machine = Machine(FakeWorld(), poison=poison)
 
     @rule(tag=some, discard=st.booleans())
     def pause(self, tag: str | None, discard: bool) -> None:
-        todo = self.model.at(tag, "active", "unrestored")
-        expected: Any = self.model.pause_error(todo, discard=discard)
-        if expected is None:
-            expected = tuple(todo)
-            for name in todo:
-                self.model.state[name] = "paused"
-                self.model.epoch[name] += 1
-            if "grad_buffer" in todo:
-                self.model.dirty = False
-
-        assert outcome(lambda: self.guard.pause(tag, discard_gradients=discard)) == expected
+        self.machine.pause(tag, discard=discard)
 
     @rule(tag=some, restore=st.booleans())
     def resume(self, tag: str | None, restore: bool) -> None:
-        todo = self.model.at(tag, "paused")
-        expected: Any = TrackedGrowthError if self.model.grown else None
-        if expected is None:
-            for name in todo:
-                self.model.state[name] = "active" if name in BACKED else "unrestored"
-            unrestored = [name for name in todo if name not in BACKED]
-            expected = (self.model.restore(unrestored) if restore else None) or tuple(todo)
-
-        assert outcome(lambda: self.guard.resume(tag, restore=restore)) == expected
+        self.machine.resume(tag, restore=restore)
 
     @rule(tag=some)
     def restore(self, tag: str | None) -> None:
-        todo = self.model.at(tag, "unrestored")
-        expected = self.model.restore(todo) or tuple(todo)
+        self.machine.restore(tag)
 
-        assert outcome(lambda: self.guard.restore(tag)) == expected
+    @rule(tag=tags, pause=st.booleans())
+    def go_around(self, tag: str, pause: bool) -> None:
+        self.machine.go_around(tag, pause=pause)
 
     @rule(tag=tags, works=st.booleans())
     def restorer_breaks_or_works_again(self, tag: str, works: bool) -> None:
-        (self.model.fails.discard if works else self.model.fails.add)(tag)
+        self.machine.restorer_breaks_or_works_again(tag, works=works)
 
     @rule(tag=st.sampled_from(("param_buffer", "adapter", "grad_buffer")), there=st.booleans())
     def declare_again(self, tag: str, there: bool) -> None:
-        if self.model.state[tag] != "active":
-            assert outcome(lambda: self.guard.add_tag(tag, backup=False)) == OrderError
-            return
-        (self.model.restorers.add if there else self.model.restorers.discard)(tag)
-        self.declare(tag)
+        self.machine.declare_again(tag, there=there)
 
-    @rule(tag=tags)
-    def written_by_others(self, tag: str) -> None:
-        if self.model.state[tag] == "paused":
-            assert outcome(lambda: self.guard.mark_restored(tag)) == PausedError
-            return
-        for each in self.saver.allocations:
-            if each.tag == tag:
-                each.write(self.model.truth[tag])
-        self.guard.mark_restored(tag)
-        self.model.state[tag] = "active"
+    @rule(tag=tags, contents=names)
+    def written_by_others(self, tag: str, contents: str | None) -> None:
+        self.machine.written_by_others(tag, contents)
 
     @rule(tag=tags, value=st.integers(1, 9))
     def train(self, tag: str, value: int) -> None:
-        expected = self.model.read_error([tag])
-        assert outcome(lambda: self.guard.check_readable(tag)) == expected
-        if expected is None:
-            self.model.truth[tag] = value
-            for each in self.saver.allocations:
-                if each.tag == tag:
-                    each.write(value)
+        self.machine.train(tag, value)
 
     @rule(tag=tags)
     def allocate(self, tag: str) -> None:
-        def made() -> None:
-            with self.guard.region(tag, enable_cpu_backup=tag in BACKED):
-                self.saver.allocate(self.model.truth[tag])
-
-        expected = PausedError if self.model.state[tag] == "paused" else None
-        assert outcome(made) == expected
+        self.machine.allocate(tag)
 
     @rule()
     def allocate_untracked(self) -> None:
-        with self.guard.disable():
-            self.saver.allocate()
+        self.machine.allocate_untracked()
 
     @rule(tag=tags)
     def allocate_behind_its_back(self, tag: str) -> None:
-        with self.saver.region(tag, tag in BACKED):
-            stray = self.saver.allocate(self.model.truth[tag])
-        if self.model.state[tag] == "paused":
-            self.model.stray.add(tag)
-            self.strays.append(stray)
-
-    # What was allocated before a free that nobody counted can hide behind it (docs/guard.md).
-    @precondition(lambda self: not self.strays)
-    @rule(data=st.data())
-    def free(self, data: st.DataObject) -> None:
-        if self.saver.allocations:
-            self.saver.allocations.remove(data.draw(st.sampled_from(self.saver.allocations)))
-        self.guard.check_growth()
+        self.machine.allocate_behind_its_back(tag)
 
     @rule(tag=tags)
     def sleep_and_allocate_behind_its_back(self, tag: str) -> None:
-        self.pause(tag, discard=True)
-        self.allocate_behind_its_back(tag)
-        self.resume(None, restore=True)
+        self.machine.pause(tag, discard=True)
+        self.machine.allocate_behind_its_back(tag)
+        self.machine.resume(None, restore=True)
 
-    @precondition(lambda self: self.strays)
+    @rule(at=st.integers(0, 99))
+    def free(self, at: int) -> None:
+        self.machine.free(at)
+
     @rule()
     def free_what_was_allocated_so(self) -> None:
-        for each in self.strays:
-            self.saver.allocations.remove(each)
-        self.strays.clear()
-        self.model.stray.clear()
+        self.machine.free_what_was_allocated_so()
 
-    @rule(reads=st.none() | st.frozensets(tags))
-    def section(self, reads: frozenset[str] | None) -> None:
-        names = [tag for tag in TAGS if (tag != "grad_buffer" if reads is None else tag in reads)]
-        expected = TrackedGrowthError if self.model.grown else self.model.read_error(names)
-
-        def opened() -> None:
-            with self.guard.save(reads=None if reads is None else names):
-                for each in self.saver.allocations:
-                    if each.tag in names:
-                        assert each.read() == self.model.truth[each.tag]
-
-        assert outcome(opened) == expected
+    @rule(reads=st.none() | st.frozensets(tags), contents=names)
+    def section(self, reads: frozenset[str] | None, contents: str | None) -> None:
+        self.machine.section(reads, contents)
 
     @rule(names=st.frozensets(tags))
     def take_hold(self, names: frozenset[str]) -> None:
-        self.holds.append(self.guard.take_hold("something", tags=names))
-        self.model.held.append(names)
+        self.machine.take_hold(names)
 
-    @precondition(lambda self: self.holds)
-    @rule(data=st.data())
-    def release(self, data: st.DataObject) -> None:
-        at = data.draw(st.integers(0, len(self.holds) - 1))
-        self.guard.release(self.holds.pop(at))
-        self.model.held.pop(at)
+    @rule(at=st.integers(0, 9))
+    def release(self, at: int) -> None:
+        self.machine.release(at)
 
     @rule(dirty=st.booleans())
     def mark_gradients(self, dirty: bool) -> None:
-        (self.guard.mark_gradients_dirty if dirty else self.guard.mark_gradients_clean)()
-        self.model.dirty = dirty
+        self.machine.mark_gradients(dirty=dirty)
 
     @rule(works=st.booleans())
     def step(self, works: bool) -> None:
-        expected: Any = TrackedGrowthError if self.model.grown else self.model.read_error(list(TAGS))
-        if expected is None:
-            self.model.dirty = not works
-            expected = None if works else KeyError
-
-        def run() -> None:
-            with self.guard.step():
-                if not works:
-                    raise KeyError
-
-        assert outcome(run) == expected
+        self.machine.step(works=works)
 
     @invariant()
-    def states_agree(self) -> None:
-        found = {
-            name: {"resumed, not restored": "unrestored"}.get(each.value, each.value)
-            for name, each in self.guard.states.items()
-        }
-
-        assert found == self.model.state
-        assert {tag: self.guard.epoch(tag) for tag in TAGS} == self.model.epoch
-        assert self.guard.asleep == ("paused" in self.model.state.values())
-
-    @invariant()
-    def memory_is_as_the_states_say(self) -> None:
-        for each in self.saver.allocations:
-            if each in self.strays:
-                continue
-            assert each.paused == (self.model.state[each.tag] == "paused")
-            if self.model.state[each.tag] == "active":
-                assert each.read() == self.model.truth[each.tag]
+    def agree(self) -> None:
+        self.machine.check()
 
 
-Calls.TestCase.settings = settings(max_examples=200, stateful_step_count=50, deadline=None)
+Calls.TestCase.settings = settings(max_examples=int(SEQUENCES or 300), stateful_step_count=CALLS, deadline=None)
 TestCalls = Calls.TestCase
+
+WORKER = Path(__file__).with_name("sequences_worker.py")
+
+
+@pytest.mark.network
+@pytest.mark.parametrize(
+    ("version", "hook"), [(NEW, "preload"), (NEW, "torch"), (OLD, "preload"), (OLD, "torch"), ("0.0.8", "preload")]
+)
+def test_no_sequence_ends_the_process(wheel: Wheel, simulated: Path, tmp_path: Path, version: str, hook: str) -> None:
+    """Builds before 0.0.10 enter no region in a process that tracks everything, so that there only regions are."""
+    out = tmp_path / "out.json"
+    job = {
+        "saver": str(wheel(version).root),
+        "hook": hook,
+        "sequences": int(SEQUENCES or 400),
+        "calls": CALLS,
+        "out": str(out),
+        "torch": False,
+    }
+    settings = {"TMS_INIT_ENABLE": "0"} if version != NEW else {}
+    done: subprocess.CompletedProcess[str] = started(
+        WORKER, job, wheel(version), simulated, settings=settings, timeout=3600 if SEQUENCES else 280
+    )
+
+    assert done.returncode == 0, f"{out.read_text()}\n{done.stderr[-3000:]}"
+    assert out.read_text() == f"{job['sequences']} sequences of {CALLS} calls\n"

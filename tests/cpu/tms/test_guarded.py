@@ -18,8 +18,10 @@ from typing import Any
 import pytest
 
 from patchkit.tms.library import Cuda, preload_library
+from patchkit.tms.package import Package
 
 from .conftest import Wheel
+from .test_estimate import Command
 
 WORKER = Path(__file__).with_name("guarded_worker.py")
 NEW, OLD = "0.0.10", "0.0.9.post1"
@@ -29,7 +31,42 @@ NO_BACKUP = "found paused allocation but cpu_backup does not exist"
 NOT_FOUND = "get_cpu_backup_pointer fail to find backup"
 NOT_ACTIVE = "Cannot pause allocation that is not active."
 NOT_PAUSED = "Cannot resume allocation that is not paused."
+OUTSIDE = "only support interesting region"
+NO_ROOM = "cudaError error: 2 (out of memory)"
 FREED_TWICE = "CUresult error: 1 (invalid argument)  file=csrc/core.cpp func=free"
+
+
+def started(
+    script: Path,
+    job: Mapping[str, Any],
+    package: Package,
+    simulated: Path,
+    *,
+    settings: Mapping[str, str],
+    timeout: int = 60,
+) -> subprocess.CompletedProcess[str]:
+    """Run a script in a process that has the library as the hook mode of the job wants it."""
+    preloaded = {
+        "LD_PRELOAD": str(preload_library(Cuda(12), package)),
+        "TMS_INIT_ENABLE": "1",
+        "TMS_INIT_ENABLE_CPU_BACKUP": "1",
+    }
+    return subprocess.run(
+        # With torch, from site-packages.
+        [sys.executable, "-I", *([] if job["torch"] else ["-S"]), "-B", str(script), json.dumps(job)],
+        env={
+            "PATH": os.environ.get("PATH", os.defpath),
+            "LD_LIBRARY_PATH": f"{simulated}:{os.environ.get('LD_LIBRARY_PATH', '')}".strip(":"),
+            **(preloaded if job["hook"] == "preload" else {}),
+            "PATCHKIT_SIMULATOR_GRANULARITY": "4096",
+            **settings,
+        },
+        check=False,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=timeout,
+    )
 
 
 class Run:
@@ -46,37 +83,28 @@ class Run:
         guarded: bool,
         settings: Mapping[str, str] | None = None,
         torch: bool = False,
+        hook: str = "preload",
     ) -> Any:
         """What the program returned, the name of what it raised, or the line that was said when it died."""
         package = self._wheel(version)
         out = self._folder / "out.json"
         out.unlink(missing_ok=True)
-        job = {"case": case, "guarded": guarded, "saver": str(package.root), "out": str(out), "torch": torch}
-        done = subprocess.run(
-            # With torch, from site-packages.
-            [sys.executable, "-I", *([] if torch else ["-S"]), "-B", str(WORKER), json.dumps(job)],
-            env={
-                "PATH": os.environ.get("PATH", os.defpath),
-                "LD_PRELOAD": str(preload_library(Cuda(12), package)),
-                "LD_LIBRARY_PATH": f"{self._simulated}:{os.environ.get('LD_LIBRARY_PATH', '')}".strip(":"),
-                "TMS_INIT_ENABLE": "1",
-                "TMS_INIT_ENABLE_CPU_BACKUP": "1",
-                "PATCHKIT_SIMULATOR_GRANULARITY": "4096",
-                **(settings or {}),
-            },
-            check=False,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=60,
-        )
+        job = {
+            "case": case,
+            "guarded": guarded,
+            "saver": str(package.root),
+            "out": str(out),
+            "torch": torch,
+            "hook": hook,
+        }
+        done = started(WORKER, job, package, self._simulated, settings=settings or {})
         if done.returncode == 0 and out.exists():
             self.text = json.loads(out.read_text()).get("text", "")
             answer = json.loads(out.read_text())
             return answer.get("returned", answer.get("raised"))
         assert done.returncode in (1, -11), done.stderr
         self.text = done.stderr
-        known = (FAULT, NOT_ACTIVE, NOT_PAUSED, FREED_TWICE, NO_BACKUP, NOT_FOUND)
+        known = (FAULT, NOT_ACTIVE, NOT_PAUSED, FREED_TWICE, NO_BACKUP, NOT_FOUND, NO_ROOM, OUTSIDE)
         return next((line for line in known if line in done.stderr), str(done.returncode))
 
 
@@ -101,6 +129,8 @@ class Case:
 
 
 DISK = {"TMS_INIT_ENABLE_CPU_BACKUP": "0", "TMS_INIT_ENABLE_DISK_BACKUP": "1"}
+DEVICE = "PATCHKIT_SIMULATOR_DEVICE_BYTES"
+HOST = "PATCHKIT_SIMULATOR_HOST_BYTES"
 REGIONS_ONLY = {"TMS_INIT_ENABLE": "0"}
 
 CASES = [
@@ -129,6 +159,20 @@ CASES = [
     Case("N01", "sleep_in_an_open_step", NEW, 0, "DirtyGradientsError"),
     Case("C07", "shortcut_by_name", NEW, 0, 7),
     Case("C17", "groups_alive_at_the_pause", NEW, FAULT, "HeldError"),
+    Case("T03", "empty_the_cache_after_a_cycle", NEW, 0, 7),
+    Case("C02", "sleep_without_room_on_the_host", NEW, NO_ROOM, "HostMemoryError", {HOST: "1048576"}),
+    Case("T20", "wake_while_the_engine_has_the_device", NEW, NO_ROOM, "DeviceMemoryError", {DEVICE: "3145728"}),
+    Case("C04", "train_after_the_reference", NEW, 3, "ContentsError"),
+    Case("C04, C07", "switch_back_before_training", NEW, 7, 7),
+    Case("C11", "generate_before_the_update", NEW, 0, "UnrestoredError"),
+    Case("C11", "generate_after_the_update", NEW, 8, 8),
+    Case("C20", "optimizer_state_of_a_checkpoint_elsewhere", NEW, 1 << 20, "PlacementError"),
+    Case("N06", "buffers_that_nobody_named", NEW, 0, "MissingRestorerError"),
+    Case("T05", "resumed_by_somebody_else", NEW, NOT_PAUSED, [7, 5]),
+    Case("T04", "paused_by_somebody_else", NEW, NOT_ACTIVE, [7, 5]),
+    Case("T04", "second_guard", NEW, NOT_ACTIVE, "GuardUseError"),
+    Case("T06", "tag_without_a_name", NEW, FAULT, "OrderError"),
+    Case("R4", "pause_while_another_thread_allocates", NEW, FAULT, "HeldError"),
     Case("N05", "gather_in_the_gradient_buffer", NEW, 0, "HeldError"),
 ]
 
@@ -140,6 +184,43 @@ def test_a_wrong_order_is_no_death_and_no_silence(run: Run, case: Case) -> None:
     assert run(case.program, case.version, guarded=True, settings=case.settings) == case.after, run.text
 
 
+# In hook mode torch only regions are tracked; 0.0.8 does not have it.
+TORCH_MODE = [
+    Case(case.defects, case.program, version, before, case.after)
+    for case in CASES
+    if case.version == NEW
+    for version in (NEW, OLD)
+    for before in [OUTSIDE if case.program == "empty_the_cache_after_a_cycle" else case.before]
+    if case.program
+    in (
+        "second_sleep",
+        "second_wake",
+        "save_while_asleep",
+        "save_unrestored",
+        "nobody_restores",
+        "parameters_stay_active",
+        "pause_by_name_resume_all",
+        "one_tag_of_two_resumed",
+        "sleep_in_an_open_step",
+        "shortcut_by_name",
+        "groups_alive_at_the_pause",
+        "gather_in_the_gradient_buffer",
+        "empty_the_cache_after_a_cycle",
+        "train_after_the_reference",
+        "generate_before_the_update",
+        "resumed_by_somebody_else",
+        "second_guard",
+    )
+]
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("case", TORCH_MODE, ids=lambda case: f"{case.program}-{case.version}")
+def test_the_same_holds_in_hook_mode_torch(run: Run, case: Case) -> None:
+    assert run(case.program, case.version, guarded=False, hook="torch") == case.before, run.text
+    assert run(case.program, case.version, guarded=True, hook="torch") == case.after, run.text
+
+
 WITH_TORCH = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="torch is not installed; its CPU build is enough"
 )
@@ -149,6 +230,7 @@ BACKUPS = [
     Case("T07", "backup_of_gradients", NEW, NO_BACKUP, None),
     Case("T07", "backup_of_untracked_memory", NEW, NOT_FOUND, 3 << 20),
     Case("R13", "backup_in_place", NEW, "AssertionError", [[2, 1024], True, 10240, True, 12288]),
+    Case("R13", "free_under_a_view", NEW, "-11", [True, 5]),
     Case("R13", "backup_kept_from_an_earlier_pause", NEW, 5, 6),
     Case("T07", "backup_in_an_old_build", OLD, "AttributeError", "CapabilityError"),
 ]
@@ -170,6 +252,52 @@ def test_a_backup_that_is_read_in_place_keeps_its_tag_from_being_resumed(run: Ru
     # Without the guard it reads memory that was given back.
     assert run("backup_read_after_the_resume", NEW, guarded=True, torch=True) == "HeldError"
     assert "its backup is read in place, and a resume gives it back to the system" in run.text
+
+
+@pytest.mark.network
+@pytest.mark.parametrize(
+    ("program", "version", "words"),
+    [
+        ("host_bytes_of_a_cycle", NEW, ["--tms", NEW]),
+        ("host_bytes_of_a_cycle_that_retains", NEW, ["--tms", NEW, "--retain-cpu-backup"]),
+        ("host_bytes_of_a_cycle", OLD, ["--tms", OLD]),
+        ("host_bytes_of_a_cycle", "0.0.9", ["--tms", "0.0.9"]),
+    ],
+)
+def test_the_estimate_has_the_host_bytes_of_a_cycle(
+    run: Run, command: Command, program: str, version: str, words: list[str]
+) -> None:
+    """Two MiB of optimizer with a backup, as 2^21 bytes of fp32 state for parameters that have none."""
+    megatron: dict[str, Any] = {
+        "num_layers": 1,
+        "hidden_size": 1,
+        "num_attention_heads": 1,
+        "vocab_size": 1,
+        "add_bias_linear": False,
+    }
+    megatron |= {"make_vocab_size_divisible_by": 1, "ffn_hidden_size": 1, "normalization": "RMSNorm", "bf16": True}
+    options = [word for name, value in megatron.items() for word in ("--set", f"{name}={json.dumps(value)}")]
+    _, out, _ = command(
+        "tms",
+        "estimate",
+        *options,
+        "--no-grad-backup",
+        "--no-param-backup",
+        "--weight-copies=0",
+        "--format=json",
+        *words,
+    )
+    phases = {each["name"]: sum(each["host"].values()) for each in json.loads(out)["phases"]}
+    settings = REGIONS_ONLY if version != NEW else {}
+    asleep, awake = run(program, version, guarded=True, settings=settings)
+
+    assert asleep == 2 << 20
+    assert awake / asleep == phases["train"] / phases["sleep"]
+
+
+@pytest.mark.network
+def test_the_lines_of_the_page_for_frameworks_run_as_they_stand(run: Run) -> None:
+    assert run("lines_of_the_page", NEW, guarded=False) == [[7, 0], [7, 0]], run.text
 
 
 @pytest.mark.network

@@ -173,3 +173,14 @@ def test_what_holds_no_torch_memory_saver_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.so").write_bytes(b"text")
     with pytest.raises(TmsFileError, match="no intact ELF library"):
         identity(tmp_path / "a.so")
+
+
+def test_libraries_for_two_cudas_are_no_build_from_source(make_library: MakeLibrary, tmp_path: Path) -> None:
+    name = "torch_memory_saver_hook_mode_preload_cu{}.abi3.so"
+    for major in (12, 13):
+        needed = ["libcuda.so.1", f"libcudart.so.{major}"]
+        make_library(tmp_path / "site" / name.format(major), needed, ["tms_pause"])
+
+    assert identity(tmp_path / "site").build == "index wheel"
+    (tmp_path / "site" / name.format(12)).unlink()
+    assert identity(tmp_path / "site").build == "source build"

@@ -204,3 +204,55 @@ def test_libraries_of_cuda_are_found_where_pip_puts_them(tmp_path: Path) -> None
     assert runtime_folders(["libcudart.so.13"], [tmp_path]) == (tmp_path / "nvidia" / "cu13" / "lib",)
     assert runtime_folders(["libcuda.so.1"], [tmp_path]) == ()
     assert runtime_folders([], [tmp_path]) == ()
+
+
+@pytest.mark.parametrize(
+    "needed",
+    [
+        ["libc.so.6"],
+        ["libcudart.so.12"],
+        ["libamdhip64.so.7", "libcuda.so.1"],
+        ["libcuda.so.1", "libcudart.so.13"],
+    ],
+    ids=["no CUDA", "no driver", "ROCm with a driver for CUDA", "another CUDA"],
+)
+def test_what_is_not_linked_for_the_cuda_of_a_process_does_not_fit_it(
+    make_library: MakeLibrary, tmp_path: Path, needed: list[str]
+) -> None:
+    make_library(tmp_path / "site" / f"{PRELOAD}_cu12.abi3.so", needed, ["tms_pause"])
+
+    with pytest.raises(TmsNotFoundError):
+        preload_library(Cuda(12), Package("made", tmp_path / "site"))
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        (
+            "libcuda.so.1",
+            "libcuda.so.1 comes with the GPU driver: is this a GPU node, and is the container started with --gpus?",
+        ),
+        (
+            "libcudart.so.99",
+            "put their folders on LD_LIBRARY_PATH (patchkit tms env does so for those that pip installed)",
+        ),
+    ],
+)
+def test_what_to_do_about_a_missing_dependency_depends_on_which(
+    make_library: MakeLibrary, tmp_path: Path, name: str, hint: str
+) -> None:
+    library = make_library(tmp_path / f"{PRELOAD}.so", [name], ["tms_pause"])
+
+    with pytest.raises(TmsFileError) as caught:
+        check_loads(library, {})
+    assert (caught.value.message, caught.value.hint) == (
+        f"{library} cannot be preloaded here: the loader does not find {name}",
+        hint,
+    )
+
+
+def test_libraries_that_torch_brings_along_are_found(tmp_path: Path) -> None:
+    (tmp_path / "torch" / "lib").mkdir(parents=True)
+    (tmp_path / "torch" / "lib" / "libcudart.so.12").touch()
+
+    assert runtime_folders(["libcudart.so.12"], [tmp_path]) == (tmp_path / "torch" / "lib",)

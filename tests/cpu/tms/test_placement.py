@@ -15,6 +15,7 @@ from patchkit.tms.placement import (
     Placement,
     Placements,
     ddp_buffers,
+    optimizer_buffers,
     placements_of,
     verify_buffers,
 )
@@ -45,6 +46,8 @@ def tensor(address: int, size: int) -> Any:
         (("grad_buffer", False, True), Placement("grad_buffer", Backup.DISK)),
         (("grad_buffer", False, False, "", 0), UNBACKED),
         (("grad_buffer", True, False, "pinned", 0), Placement("grad_buffer", Backup.HOST)),
+        # A number there would be a device.
+        (("grad_buffer", False, 1), UNBACKED),
     ],
 )
 def test_a_pool_is_known_by_the_key_of_its_region(key: tuple[Any, ...], expected: Placement) -> None:
@@ -81,6 +84,36 @@ def test_outside_regions_memory_is_as_the_process_was_started(
     assert found.at(100, 50) == expected
 
 
+def test_in_hook_mode_torch_nothing_outside_regions_is_tracked() -> None:
+    torch_mode = saver()
+    torch_mode._impl._hook_mode = "torch"
+    found = placements_of(torch_mode, snapshot=[segment(100, 50, (0, 0))], environment=INIT)
+
+    assert found is not None
+    assert found.at(100, 50) is None
+    assert found.untracked_bytes() == 50
+
+
+def test_what_was_asked_for_is_counted_where_torch_says_it() -> None:
+    used = {"state": "active_allocated", "size": 8, "requested_size": 5}
+    freed = {"state": "inactive", "size": 8, "requested_size": 7}
+    told = [{**segment(at, 16, (0, 1)), "blocks": [used, freed]} for at in (0, 16)]
+    untold = {**segment(32, 16, (0, 2)), "blocks": [{"state": "active_allocated", "size": 8}]}
+    other = segment(48, 16, (0, 9))
+    pools = saver(("grad_buffer", False), ("param_buffer", True))
+    found = placements_of(pools, snapshot=[*told, untold, other, segment(64, 4, (0, 1))], environment={})
+    assert found is not None
+    # One segment of the tag has no blocks, as with an older torch.
+    assert found.requested_bytes("grad_buffer") is None
+    found = placements_of(pools, snapshot=[*told, untold, other], environment={})
+    assert found is not None
+
+    assert [found.requested_bytes(tag) for tag in ("grad_buffer", "param_buffer", "none")] == [10, None, 0]
+    assert found.bytes_by_backup(Backup.HOST) == {"param_buffer": 16}
+    assert found.bytes_by_backup(Backup.NONE) == {"grad_buffer": 32}
+    assert found.untracked_bytes() == 16
+
+
 def test_memory_of_other_pools_is_not_tracked() -> None:
     snapshot = [segment(0, 8, (0, 1), 4), segment(8, 8, (0, 1), 8), segment(16, 8, (0, 2)), segment(24, 8, (0, 0), 1)]
     found = placements_of(saver(("grad_buffer", False)), snapshot=snapshot, environment=INIT)
@@ -107,20 +140,24 @@ def test_every_misplaced_buffer_is_named() -> None:
     assert isinstance(found, Placements)
     buffers = [
         Buffer("right", tensor(0, 8), "grad_buffer", backup=False),
+        Buffer("of another tag", tensor(0, 8), "param_buffer", backup=False),
+        Buffer("without its backup", tensor(0, 8), "grad_buffer", backup=True),
         Buffer("backed up", tensor(8, 8), "grad_buffer", backup=False),
         Buffer("untracked", tensor(16, 8), "default", backup=True),
         Buffer("empty", tensor(400, 0), "default", backup=True),
     ]
     verification = verify_buffers(buffers, None, placements=found)
 
-    assert (verification.known, verification.checked) == (True, 3)
+    assert (verification.known, verification.checked) == (True, 5)
     assert verification.misplaced == (
+        Misplaced("of another tag", Placement("param_buffer", Backup.NONE), UNBACKED, 8),
+        Misplaced("without its backup", Placement("grad_buffer", Backup.HOST), UNBACKED, 8),
         Misplaced("backed up", UNBACKED, Placement("default", Backup.HOST), 8),
         Misplaced("untracked", Placement("default", Backup.HOST), None, 8),
     )
     with pytest.raises(PlacementError) as caught:
         verification.require()
-    assert caught.value.buffers == ("backed up", "untracked")
+    assert caught.value.buffers == ("of another tag", "without its backup", "backed up", "untracked")
 
 
 def test_buffers_of_megatron_are_found_with_main_gradients_outside_them() -> None:
@@ -141,4 +178,26 @@ def test_buffers_of_megatron_are_found_with_main_gradients_outside_them() -> Non
     assert ddp_buffers([SimpleNamespace(buffers=[dense])], grad_backup=True, param_backup=True)[:2] == (
         Buffer("chunk 0: buffers[0].param_data", parameters, "default", backup=True),
         Buffer("chunk 0: buffers[0].grad_data", gradients, "default", backup=True),
+    )
+
+
+def test_the_state_of_optimizers_is_found_inside_of_others_each_tensor_once() -> None:
+    def state(name: str, *, on_device: bool = True) -> Any:
+        return SimpleNamespace(data_ptr=name, is_cuda=on_device)
+
+    first, second, shared = object(), object(), state("shared")
+    moments = {"exp_avg": state("avg"), "step": state("step", on_device=False), "count": 3, "exp_avg_sq": shared}
+    adam = SimpleNamespace(param_groups=[{"params": [first]}, {"params": [second]}], state={first: moments})
+    other = SimpleNamespace(param_groups=[{"params": [second]}], state={second: {"exp_avg": shared}})
+    bare = SimpleNamespace()
+    nested = SimpleNamespace(
+        chained_optimizers=[SimpleNamespace(optimizer=adam), SimpleNamespace(chained_optimizers=[other, bare])]
+    )
+
+    assert optimizer_buffers(nested) == (
+        Buffer("optimizer 0: group 0, parameter 0: exp_avg", moments["exp_avg"], "default", backup=True),
+        Buffer("optimizer 0: group 0, parameter 0: exp_avg_sq", shared, "default", backup=True),
+    )
+    assert optimizer_buffers(other, tag="optimizer", backup=False) == (
+        Buffer("optimizer 0: group 0, parameter 0: exp_avg", shared, "optimizer", backup=False),
     )

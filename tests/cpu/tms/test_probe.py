@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from patchkit.errors import SimulatorError, TmsNotFoundError
 from patchkit.tms.package import Package, package_at
-from patchkit.tms.probe import SCENARIOS, Outcome, Probed, can_free_while_paused, probe
+from patchkit.tms.probe import SCENARIOS, Outcome, Probed, Trial, _came_of, can_free_while_paused, probe
 from patchkit.tms.verdict import has_defect
 
 from .conftest import CACHE, MakeLibrary, Wheel
@@ -151,3 +152,33 @@ def test_a_library_that_needs_what_is_not_there_is_told(make_library: MakeLibrar
 
     with pytest.raises(SimulatorError, match=r"cannot be loaded: .*libnowhere\.so\.7"):
         probe(Package("made", site), cache=CACHE)
+
+
+def test_what_was_not_tried_with_the_library_preloaded_is_not_good_enough() -> None:
+    works = Trial("free_while_paused", "free while paused", "torch", Outcome.WORKS, ok=True, text="", report=())
+
+    assert not Probed("x", None, 12, {}, ()).good_enough
+    assert not Probed("x", None, 12, {}, (works,)).good_enough
+    assert Probed("x", None, 12, {}, (replace(works, mode="preload"),)).good_enough
+
+
+def test_what_is_good_depends_on_the_scenario(wheel: Wheel) -> None:
+    names = ("touch_while_paused", "host_memory_runs_out", "pause_twice", "pause_frees")
+    trials = probe(wheel("0.0.10"), cache=CACHE, names=names).trials
+
+    assert [(each.name, each.outcome, each.ok) for each in trials if each.mode == "preload"] == [
+        ("pause_frees", Outcome.WORKS, True),
+        ("pause_twice", Outcome.DIES, False),
+        ("touch_while_paused", Outcome.FAULTS, True),
+        ("host_memory_runs_out", Outcome.DIES, True),
+    ]
+
+
+def test_a_fault_that_the_process_survived_is_not_what_ended_it(tmp_path: Path) -> None:
+    scenario = SCENARIOS[0]
+    said = "[torch_memory_saver.cpp] Cannot pause"
+    (tmp_path / f"{scenario.name}.said").write_text(f"noise\n{said}\n")
+
+    assert _came_of(scenario, "preload", 1, tmp_path, ["fault access: 0x1"]) == (Outcome.DIES, said)
+    assert _came_of(scenario, "preload", -11, tmp_path, ["fault access: 0x1"]) == (Outcome.FAULTS, "fault access: 0x1")
+    assert _came_of(scenario, "preload", -11, tmp_path, []) == (Outcome.DIES, said)

@@ -210,6 +210,25 @@ def test_no_compiler_is_told_with_what_to_do(tmp_path: Path, monkeypatch: pytest
     assert "megatron-patchkit[simulator]" in (caught.value.hint or "")
 
 
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ("'cc -m64", 'CC is no command line: "\'cc -m64": No closing quotation'),
+        ("/bin/true", "/bin/true ended well, and made no libcuda.so.1"),
+        ("/bin/false", "/bin/false cannot build libcuda.so.1:\nit said nothing"),
+    ],
+)
+def test_a_compiler_that_makes_nothing_is_told_and_nothing_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, message: str
+) -> None:
+    monkeypatch.setenv("CC", named)
+
+    with pytest.raises(SimulatorError) as caught:
+        simulator(tmp_path)
+    assert caught.value.message == message
+    assert list(tmp_path.glob("tms-simulator/*")) == []
+
+
 def test_a_compiler_that_cc_names_is_the_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "/nowhere/cc")
     with pytest.raises(SimulatorError, match="there is no compiler /nowhere/cc, which CC names"):

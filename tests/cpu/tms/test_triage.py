@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from patchkit.tms import triage as module
+from patchkit.errors import TmsFileError
+from patchkit.tms import log_lines as module
 from patchkit.tms.fingerprints import known_builds
+from patchkit.tms.log_writers import rank_of
 from patchkit.tms.probe import probe
-from patchkit.tms.signatures import known_signatures
-from patchkit.tms.triage import Finding, rank_of, triage
+from patchkit.tms.signatures import Teller, known_signatures
+from patchkit.tms.triage import Finding, triage
+from patchkit.tms.verdict import has_defect
 
 from .conftest import CACHE, Wheel
 from .wheels import memory_saver
@@ -138,6 +145,7 @@ Thread 0x00007f (most recent call first):
         ("    x.pin_memory()\nRuntimeError: CUDA error: invalid argument\n", "pinned-host-memory-torch"),
         (TRACEBACK_OF_BACKWARD, "out-of-memory-in-backward"),
         ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", "out-of-memory"),
+        ("torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB.", "out-of-memory"),
         (CRASH_AT_GROUPS, "segfault-at-process-groups"),
         ("!!!!!!! Segfault encountered !!!!!!!\nFatal Python error: Segmentation fault\n", "segfault"),
         ("ray: Task was killed due to the node running low on memory.", "host-memory-killed"),
@@ -162,6 +170,7 @@ def test_every_signature_has_an_example_above() -> None:
         "import torch_memory_saver  # done",
         'File "/site/torch_memory_saver/entrypoint.py", line 110, in _with_region_config',
         "tensor._share_cuda_() took 3 ms",
+        "docs: what to do when CUDA out of memory errors show",
         "",
     ],
 )
@@ -248,6 +257,22 @@ def test_what_the_real_libraries_say_is_traced_back_to_them(wheel: Wheel, versio
     assert {known_builds()[name].prints for name in builds} == {known_builds()[version].prints}
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (driver(1, "free", 65), "call=cuMemUnmap fix=before"),
+        (driver(1, "free", 104), "call=cuMemRelease+cuMemUnmap fix=unclear"),
+        (driver(1, "free", 118), "call=cuMemUnmap+cuMemAddressFree fix=after"),
+        (driver(1, "free", 9999), "call=unknown fix=unknown"),
+    ],
+)
+def test_a_line_is_completed_by_the_call_and_the_side_of_the_fix(line: str, told: str) -> None:
+    defect = next(item for item in memory_saver().defects if item.id == "double-release")
+    before = frozenset(name for name in known_builds() if has_defect(name, defect))
+
+    assert Teller(known_builds(), before).told(line.strip()).text == f"{line.strip()} {told}"
+
+
 # --- ranks and counts
 
 
@@ -260,6 +285,12 @@ def test_what_the_real_libraries_say_is_traced_back_to_them(wheel: Wheel, versio
         ("[default12]:hello", "rank 12"),
         ("0: hello [Rank 5] hello", "rank 5"),
         ("hello rank=2", "rank 2"),
+        ('{"message": "hello", "rank": 4}', "rank 4"),
+        ("[1,7]<stderr>:hello", "rank 7"),
+        ("(Actor[rank=3] pid=5) hello", "Actor[rank=3] pid=5"),
+        ("(Worker(rank=3, world=8) pid=5, ip=10.0.0.9) hello", "Worker(rank=3, world=8) pid=5 ip=10.0.0.9"),
+        ("(pid=77, ip=10.0.0.9) hello", "pid=77 ip=10.0.0.9"),
+        ("(see above) (Actor pid=5) hello", "Actor pid=5"),
         ("hello", ""),
     ],
 )
@@ -275,6 +306,37 @@ def test_lines_are_counted_by_rank_with_those_that_ray_leaves_out() -> None:
 
     assert (item.count, item.ranks) == (11, {"MegatronTrainRayActor pid=77 ip=10.0.0.2": 9, "rank 1": 2})
     assert (item.first_line, item.text) == (1, f"{RAY}{line}")
+
+
+def test_ranks_that_share_a_line_are_told_apart() -> None:
+    line = driver(1, "free", 65).rstrip()
+
+    (item,) = found(f"[rank0]: step 1 [rank1]: {line}[rank2]: {line}{line}\n")
+
+    assert (item.count, item.ranks, item.first_line) == (3, {"": 1, "rank 1": 1, "rank 2": 1}, 1)
+
+
+def test_a_progress_bar_ends_with_a_carriage_return() -> None:
+    line = driver(1, "free", 65).rstrip()
+
+    (item,) = found(f"begin\n[rank1]: 3% |##  |\r[rank1]: 9% |### |\r[rank2]: {line}\r[rank2]: 12% |####|\r\nend\n")
+
+    assert (item.first_line, item.text, item.ranks) == (2, f"[rank2]: {line}", {"rank 2": 1})
+
+
+def test_what_a_terminal_obeys_is_no_part_of_a_line() -> None:
+    line = driver(1, "free", 65).rstrip()
+
+    (item,) = found(f"\x1b]0;training\x07\x1b[?25l\x1b[38;5;3m[rank2]:\x1b[0m {line}\x1b[K\n")
+
+    assert (item.text, item.ranks) == (f"[rank2]: {line}", {"rank 2": 1})
+
+
+@pytest.mark.parametrize("path", ["csrc/core.cpp", "/x/torch_memory_saver/csrc/core.cpp", "/my builds/csrc/core.cpp"])
+def test_where_it_was_built_does_not_matter(path: str) -> None:
+    (item,) = found(driver(1, "free", 65).replace("csrc/core.cpp", path))
+
+    assert (item.signature.id, item.count, item.builds) == ("double-release", 1, ("0.0.9", "0.0.9.post1"))
 
 
 def test_what_ends_a_run_comes_first() -> None:
@@ -298,7 +360,7 @@ def long_log(seed: int) -> bytes:
         lambda: b"iteration | " * order.randrange(200) + b"\n",
         lambda: order.randbytes(order.randrange(900)).replace(b"\n", b"") + b"\n",
         lambda: b"\r\n",
-        lambda: b"CUDA out of memory then torch_memory_saver and CUDA out of memory\n",
+        lambda: b"CUDA out of memory. then torch_memory_saver and CUDA out of memory.\n",
     ]
     # Between findings stands more than a second line is looked for in, so that none is near another's.
     return b"".join(order.choice(parts)() + b"noise " * 900 + b"\n" for _ in range(40))
@@ -331,10 +393,54 @@ def test_a_truncated_last_line_counts_as_far_as_it_goes() -> None:
     assert found(driver(1, "free", 65)[:60])[0].signature.id == "driver-call"
 
 
-def test_an_endless_line_is_cut() -> None:
-    (item,) = found(b"x" * 3_000_000 + driver(1, "free", 65).encode().rstrip() + b"y" * 3_000_000)
+def test_an_endless_line_is_cut_around_what_it_says() -> None:
+    line = driver(1, "free", 65).rstrip().replace("csrc", "/x/torch_memory_saver/csrc")
 
-    assert (item.signature.id, item.first_line, len(item.text)) == ("double-release", 1, 400)
+    (item,) = found(b"x" * 3_000_000 + line.encode() + b"y" * 3_000_000)
+
+    assert (item.signature.id, item.first_line, item.count) == ("double-release", 1, 1)
+    assert item.text == f"...{'x' * 80}{line}{'y' * (400 - 3 - 80 - len(line))}"
+
+
+def test_two_crashes_in_an_endless_line_are_two() -> None:
+    line = driver(1, "free", 65).rstrip().encode()
+
+    (item,) = found(b"x" * 9_000 + line + b"y" * 9_000 + line + b"z" * 9_000)
+
+    assert item.count == 2
+
+
+@pytest.mark.parametrize(
+    ("start", "what", "hint"),
+    [
+        (gzip.compress(b"hello\n"), "the log is compressed with gzip", "zcat the log | patchkit tms triage -"),
+        (bz2.compress(b"hello\n"), "the log is compressed with bzip2", "bzcat the log | patchkit tms triage -"),
+        (lzma.compress(b"hello\n"), "the log is compressed with xz", "xzcat the log | patchkit tms triage -"),
+        (b"\x28\xb5\x2f\xfd hello", "the log is compressed with zstd", "zstdcat the log | patchkit tms triage -"),
+        (
+            "hello\n".encode("utf-16"),
+            "the log is UTF-16",
+            "iconv -f UTF-16 -t UTF-8 the log | patchkit tms triage -",
+        ),
+    ],
+)
+def test_a_file_in_which_no_line_can_be_found_is_not_called_innocent(start: bytes, what: str, hint: str) -> None:
+    with pytest.raises(TmsFileError) as caught:
+        found(start)
+
+    assert (caught.value.message, caught.value.hint) == (f"{what}, and its lines cannot be read", hint)
+
+
+def test_a_crash_that_repeats_itself_is_read_once() -> None:
+    line = driver(1, "free", 65).rstrip()
+    log = "".join(f"[rank{number % 64}]: {line}\n" for number in range(100_000)).encode()
+    before = time.process_time()
+
+    (item,) = found(log)
+
+    assert item.count == 100_000
+    # Each line told anew took 20 s.
+    assert time.process_time() - before < 5
 
 
 def test_memory_does_not_grow_with_the_log() -> None:
@@ -343,7 +449,7 @@ def test_memory_does_not_grow_with_the_log() -> None:
         "from tms.wheels import memory_saver; from patchkit.tms.triage import triage\n"
         "records = memory_saver(); before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "class Log:\n"
-        "    left = 300\n"
+        "    left = 2400\n"
         "    def read(self, size):\n"
         "        self.left -= 1; return b'iteration 1 | loss |\\n' * (size // 21) if self.left else b''\n"
         "told = triage(Log(), records)\n"

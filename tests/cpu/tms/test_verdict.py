@@ -132,3 +132,32 @@ def test_a_release_has_the_defects_that_are_recorded_for_it() -> None:
         defect.id for defect in memory_saver().defects if "0.0.9.post1" in defect.present_in.releases
     }
     assert {item.standing for item in found} == {Standing.PRESENT, Standing.ABSENT}
+
+
+@pytest.mark.parametrize(("free", "standing"), [(True, Standing.ABSENT), (False, Standing.PRESENT)])
+def test_of_a_build_that_no_record_fits_trying_out_tells(free: bool, standing: Standing) -> None:
+    symbols = frozenset({"tms_pause", "tms_brand_new"})
+    evidence = replace(NOTHING, exports=symbols, all_exports=symbols, free_while_paused=free)
+    verdict = judge(evidence, known_builds(), memory_saver())
+    found = standings(verdict, evidence, known_builds(), memory_saver())
+
+    assert (verdict.candidates, meets_minimum(found)) == ((), free)
+    assert [item.standing for item in found if item.id == "double-release"] == [standing]
+
+
+def test_the_fix_of_a_defect_is_named_by_release_before_commit() -> None:
+    evidence = built_from("f05a875")
+    found = standings(judge(evidence, known_builds(), memory_saver()), evidence, known_builds(), memory_saver())
+    fixes = {item.id: item.fixed_in for item in found}
+
+    assert (fixes["double-release"], fixes["tracked-memory-ipc"]) == ("0.0.10", None)
+
+
+def test_a_library_without_a_function_of_it_is_told_from_none() -> None:
+    without = judge(NOTHING, known_builds(), memory_saver()).reasons
+    foreign = judge(replace(NOTHING, digests=frozenset({"0" * 64})), known_builds(), memory_saver()).reasons
+
+    assert without == ("there is no library: only the Python files could be compared",)
+    assert foreign == (
+        "the library exports no function of torch_memory_saver: only the Python files could be compared",
+    )

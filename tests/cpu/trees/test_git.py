@@ -10,7 +10,9 @@ import pytest
 
 from patchkit.core.blobs import blob_id
 from patchkit.errors import RevisionNotFoundError, TreeError, UnsafePathError, UsageError, WriteFailedError
-from patchkit.trees.git import CommitSpec, GitTree, commit_series, export, identity, ignored_files
+from patchkit.trees.git import GitTree
+from patchkit.trees.git_program import identity, ignored_files
+from patchkit.trees.git_write import CommitSpec, commit_series, export
 from patchkit.trees.interface import Edits, SourceTree
 
 from .faults import full_disk, tripped
@@ -457,7 +459,7 @@ def test_a_series_that_git_or_we_refuse_makes_no_branch(
 def test_a_branch_made_by_somebody_else_meanwhile_is_left_alone(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import patchkit.trees.git as module
+    import patchkit.trees.git_write as module
 
     monkeypatch.setattr(module, "_refuse_branch", lambda *_args: git(repository, "branch", "series", "main"))
     with pytest.raises(TreeError, match="git update-ref failed"):
@@ -494,15 +496,48 @@ def test_an_exported_tree_is_the_same_as_the_checkout(repository: Path, tmp_path
 # Asking git, and who works here.
 
 
+def test_git_is_asked_without_the_library_that_reads_objects(repository: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from patchkit.trees.git import GitTree\n"
+        "from patchkit.trees.git_program import ask_repository, identity\n"
+        f"place = Path({str(repository)!r}); tree = GitTree(place, 'v1'); tree.ask('show', '-s'); identity(place)\n"
+        "ask_repository(place, 'rev-parse', 'HEAD'); print(len(list(tree.paths())), 'git' in sys.modules)\n"
+        "tree.read('run.sh'); print('git' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=Path(__file__).parents[3], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "4 False\nTrue\n"
+
+
+@pytest.mark.parametrize("damage", ["HEAD", "objects", "refs"])
+def test_what_only_looks_like_a_repository_does_not_stand_for_one_above_it(
+    repository: Path, tmp_path: Path, damage: str
+) -> None:
+    git(tmp_path, "init", "-q", "repository/sub")
+    sub = repository / "sub"
+    (sub / ".git" / damage).rename(sub / ".git" / "lost")
+
+    with pytest.raises(TreeError) as caught:
+        GitTree(sub, "v1")
+
+    assert caught.value.message == f"{sub} is not a git repository"
+    (sub / ".git" / "lost").rename(sub / ".git" / damage)
+    (sub / ".git" / "HEAD").write_text("nothing\n")
+    with pytest.raises(TreeError, match="fatal: not a git repository"):
+        GitTree(sub, "v1")
+
+
 def test_a_question_that_takes_too_long_is_stopped(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree = GitTree(repository, "main")
     assert tree.ask("rev-parse", "main", seconds=60).decode().strip() == tree.commit
-    slow = tmp_path / "slow-git"
+    slow = tmp_path / "git"
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
     slow.chmod(0o755)
-    monkeypatch.setattr(type(tree._repo.git), "GIT_PYTHON_GIT_EXECUTABLE", str(slow))
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     with pytest.raises(TimeoutError, match="git log took longer than"):
         tree.ask("log", "--format=%H", "main", seconds=0.2)
 

@@ -15,26 +15,11 @@ import pytest
 from patchkit.errors import DigestMismatchError, IndexUnavailableError, UnsafePathError, UsageError, WriteFailedError
 from patchkit.trees.index import cached_wheel, fetch_wheel
 
+from .reporters import Told
 from .snapshots import contents, snapshot
 from .wheels import make_wheel, sha256
 
 LINUX = "manylinux_2_5_x86_64.manylinux1_x86_64"
-
-
-class Told:
-    """A reporter that remembers."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def step(self, message: str) -> None:
-        self.lines.append(f"step: {message}")
-
-    def note(self, message: str) -> None:
-        self.lines.append(f"note: {message}")
-
-    def count(self, done: int, total: int, message: str) -> None:
-        self.lines.append(f"count: {done} of {total}: {message}")
 
 
 @pytest.fixture

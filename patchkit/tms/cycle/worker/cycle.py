@@ -72,7 +72,7 @@ class Cycle:
         pausing: Any = importlib.import_module("pausing")
         self.control = pausing.control(self.job, self.device)
         ddp, optimizer = self._build()
-        self.control.declare(lambda: self._unbacked(ddp))
+        self.control.declare(lambda: [buffer.grad_data for buffer in self.training.buffers(ddp).values()])
         steps, reloaded, placement = [], None, None
         for step in range(STEPS):
             steps.append(self._step(ddp, optimizer, step))

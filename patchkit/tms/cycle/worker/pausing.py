@@ -23,8 +23,8 @@ def control(job: Any, device: Any) -> Any:
 class Nothing:
     """A process without torch_memory_saver."""
 
-    def declare(self, unbacked: Callable[[], Sequence[Any]]) -> None:
-        """Say which buffers have no backup."""
+    def declare(self, gradients: Callable[[], Sequence[Any]]) -> None:
+        """Say which buffers hold gradients."""
 
     def pause(self) -> None:
         """Pause everything."""
@@ -57,9 +57,9 @@ class Guarded(Nothing):
         self.guard = guard_module.OffloadGuard(device.saver, tracked=device.counted, retain_backups=retain)
         self.drops_parameters = drops_parameters
 
-    def declare(self, unbacked: Callable[[], Sequence[Any]]) -> None:
+    def declare(self, gradients: Callable[[], Sequence[Any]]) -> None:
         """Declare the tags of the series."""
-        self.guard.add_tag("grad_buffer", backup=False, buffers=unbacked)
+        self.guard.add_tag("grad_buffer", backup=False, buffers=gradients)
         if self.drops_parameters:
             # Written by the training itself after each resume.
             self.guard.add_tag("param_buffer", backup=False, restore=lambda: None)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.core.gating.parsing import ScopesByLine, children, definitions, parse, parses, table, walk
+from patchkit.core.gating.parsing import ScopesByLine, children, definitions, parse, parses, syntax_error, table, walk
 from patchkit.core.scopes import scopes
 
 from ..programs import programs
@@ -113,3 +113,18 @@ def test_garbage_is_collected_again_when_a_tree_is_there() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("content", "is_python"),
+    [
+        pytest.param("# caf\u00e9\nx = 1\n".encode(), True, id="UTF-8"),
+        pytest.param(b"# caf\xe9\nx = 1\n", False, id="not UTF-8, in a comment"),
+        pytest.param(b"# -*- coding: latin-1 -*-\n# caf\xe9\nx = 1\n", True, id="another encoding, and it says so"),
+        pytest.param(b"# -*- coding: no-such -*-\n# caf\xe9\nx = 1\n", False, id="an encoding that nobody knows"),
+    ],
+)
+def test_a_text_that_its_encoding_does_not_have_is_no_python(content: bytes, *, is_python: bool) -> None:
+    assert (parses(content), parse(content) is not None) == (is_python, is_python)
+    if not is_python:
+        assert syntax_error(content)[0] == 1

@@ -52,6 +52,10 @@ def test_an_attribute_that_the_result_binds_is_not_stale() -> None:
         # Of another object, or mentioned still.
         ("", "layer.depth", "config.depth", "1", False),
         ("", "config.depth", "config.depth", "'depth'", False),
+        # A command line option makes a field, dashes and all, but where it names another one.
+        ("", "args.pin_memory", "args.pin_memory", "add('--pin-memory', type=int)", False),
+        ("", "args.pin_memory", "args.pin_memory", "add('--pin-memory', dest='pinned')", True),
+        ("", "args.pin_memory", "args.pin_memory", "add('--no-pin-memory')", True),
         # What is called, or comes from a module, may live on without this file: it takes something new in its place.
         ("", "hidden.sum()", "hidden.sum()", "1", False),
         ("", "hidden.sum()", "hidden.sum()", "hidden.mean()", True),

@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from patchkit.core.pins.model import NAMES
-from patchkit.operations.pins import check_pins, read_install_file
+from patchkit.operations.pin_files import read_install_file
+from patchkit.operations.pins import check_pins
 from patchkit.store.location import default_patches, versions_file
 from patchkit.store.versions import load_versions
 from patchkit.tms.verdict import MINIMUM
@@ -47,9 +48,13 @@ def test_what_is_wrong_with_a_file_is_found_and_nothing_else(case: dict[str, Any
     ("text", "rule"),
     [
         ("A=$A$A$A\n" * 60 + "pip install torch_memory_saver==$A\n", "pin-not-known"),
+        (
+            "set -e; " + "for a in 1 2 3 4 5 6 7 8 9; do " * 9 + "pip install torch_memory_saver==$a" + "; done" * 9,
+            "pin-not-known",
+        ),
         ("(" * 3000 + "true" + ")" * 3000, "not-read"),
     ],
-    ids=["a variable made of itself", "deep nesting"],
+    ids=["a variable made of itself", "loops in loops", "deep nesting"],
 )
 def test_a_script_that_would_take_for_ever_is_not_read_for_ever(tmp_path: Path, text: str, rule: str) -> None:
     (tmp_path / "install.sh").write_text(text)

@@ -1,0 +1,112 @@
+"""Names that the target gave other names everywhere: what a patch puts in under the old name takes the new one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence, Set
+from typing import Final
+
+from patchkit.core.merging.lexemes import LineKind, LogicalLine, logical_lines
+from patchkit.core.merging.renames import Rename, applied, stands
+from patchkit.core.merging.sides import Version
+
+_NAME: Final = re.compile(r"[A-Za-z_]\w*")
+_FEWEST: Final = 2
+"""Statements in which a name has to be another one, before it counts as renamed."""
+
+
+def renames(base: str, changed: str, target: str) -> list[Rename]:
+    """Return the names in lines that the patch puts in or rewrites, and that the target renamed.
+
+    The target has the old name nowhere, the base and the patch do not have the new one, and every statement of the
+    base with the old name, two at least, is in the target with the new one at its place.
+    """
+    old, there = base.splitlines(), set(target.splitlines())
+    gone = [line for line in old if line not in there]
+    left = set(_NAME.findall("\n".join(gone))) & set(
+        _NAME.findall("\n".join(set(changed.splitlines()).difference(old)))
+    )
+    doubtful = [name for name in sorted(left) if not _has(target, name) and _could_be(name, gone, there, base)]
+    if not doubtful:
+        return []
+    lines = logical_lines(changed)
+    side = Version.of(base, target)
+    found = [_renamed(name, is_attribute, side) for name in doubtful for is_attribute in (False, True)]
+    return [
+        change
+        for change in found
+        if change is not None
+        and not any(stands(change.new, each, is_attribute=change.is_attribute) for each in (side.base, lines))
+    ]
+
+
+def _has(text: str, name: str) -> bool:
+    """Tell whether a name is a word of a text; names are looked for in whole files, and patterns take much longer."""
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if not _is_part(text[at - 1 : at]) and not _is_part(text[end : end + 1]):
+            return True
+        at = text.find(name, end)
+    return False
+
+
+def _is_part(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _could_be(name: str, gone: Sequence[str], there: Set[str], base: str) -> bool:
+    """Tell whether a line with the name is in the target with a word that is new there: the quick half of the proof."""
+    lines = [line for line in gone if _has(line, name)]
+    if len(lines) < _FEWEST:
+        return False
+    pattern = re.compile(rf"\b{name}\b")
+    new = {word for line in there - set(base.splitlines()) for word in _NAME.findall(line)}
+    return any(pattern.sub(word, line) in there for word in new for line in lines)
+
+
+def _renamed(name: str, is_attribute: bool, side: Version) -> Rename | None:  # noqa: FBT001 - a part of the name
+    """Return what the target calls a name of the base, if it is the same everywhere."""
+    new: set[str] = set()
+    rewritten: list[LogicalLine] = []
+    statements = 0
+    for at, line in enumerate(side.base):
+        spots = _spots(line, name, is_attribute=is_attribute)
+        if not spots:
+            continue
+        there = side.to_new[at]
+        if there < 0:
+            return None
+        words = side.lines[there].words
+        if len(words) != len(line.words):
+            rewritten.append(side.lines[there])
+            continue
+        new.update(words[spot] for spot in spots)
+        statements += 1
+    if statements < _FEWEST or len(new) != 1:
+        return None
+    word = new.pop()
+    if not word.isidentifier() or not all(_spots(line, word, is_attribute=is_attribute) for line in rewritten):
+        return None
+    return Rename(name, word, is_attribute)
+
+
+def _spots(line: LogicalLine, name: str, *, is_attribute: bool) -> list[int]:
+    """Return where among the words of a statement a name stands, behind a dot or not."""
+    if line.kind is not LineKind.CODE:
+        return []
+    words = line.words
+    return [at for at, word in enumerate(words) if word == name and (at > 0 and words[at - 1] == ".") is is_attribute]
+
+
+def with_names(text: str, changes: Iterable[Rename]) -> str:
+    """Return a text with other names in its code."""
+    changes = list(changes)
+    return "".join(line.blank + _applied(changes, line) + line.end for line in logical_lines(text))
+
+
+def _applied(changes: Sequence[Rename], line: LogicalLine) -> str:
+    for change in changes:
+        if line.kind is LineKind.CODE and change.old in line.text:
+            line = LogicalLine(line.kind, line.blank, applied(change, line), line.first, line.end)
+    return line.text

@@ -1,0 +1,116 @@
+"""Work that is dealt out to other processes, as many as there are processors."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from typing import TypeVar
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+_MOST = 6
+"""Processes at most; each holds some thirty megabytes of its own."""
+
+
+def dealt_out(
+    jobs: Sequence[Job], work: Callable[[Job], Result], *, few: int, begun: Callable[[Job], None] = lambda _job: None
+) -> Iterator[tuple[int, Result]]:
+    """Yield the place of each job in ``jobs`` and what ``work`` makes of it, in any order.
+
+    A process gets a job when it has done its last one, so the long ones had better come first. Fewer than ``few`` jobs
+    are done here, sooner than processes begin, and so is what another process could not do: it raises here what it
+    raised there. ``begun`` is told in this process when a job is handed out.
+    """
+    left = dict(enumerate(jobs))
+    workers = min(_MOST, _processors(), len(jobs))
+    told: set[int] = set()
+
+    def tell(at: int) -> None:
+        if at not in told:
+            told.add(at)
+            begun(jobs[at])
+
+    if workers > 1 and len(jobs) >= few and "fork" in multiprocessing.get_all_start_methods():
+        # Without memory for another process, or when one is killed, the rest is done here.
+        with suppress(OSError):
+            for at, result in _forked(jobs, work, workers, tell):
+                del left[at]
+                yield at, result
+    for at, job in left.items():
+        tell(at)
+        yield at, work(job)
+
+
+def _forked(
+    jobs: Sequence[Job], work: Callable[[Job], Result], workers: int, begun: Callable[[int], None]
+) -> Iterator[tuple[int, Result]]:
+    """Yield what forked processes come to; they have the code and what it works on in memory already.
+
+    Pipes and no pool: nothing is locked when the user interrupts, and a process that dies just ends its pipe.
+    """
+    context = multiprocessing.get_context("fork")
+    ends: list[Connection] = []
+    processes = []
+    waiting = iter(range(len(jobs)))
+
+    def hand_out(end: Connection) -> None:
+        at = next(waiting, None)
+        if at is None:
+            ends.remove(end)
+            end.close()
+        else:
+            begun(at)
+            end.send(at)
+
+    try:
+        for _ in range(workers):
+            here, there = context.Pipe()
+            process = context.Process(target=_serve, args=(jobs, work, (*ends, here), there), daemon=True)
+            process.start()
+            there.close()
+            processes.append(process)
+            ends.append(here)
+        for end in tuple(ends):
+            hand_out(end)
+        while ends:
+            for ready in wait(ends):
+                assert isinstance(ready, Connection)  # noqa: S101 - nothing else is waited for
+                try:
+                    done = ready.recv()
+                except EOFError:
+                    ends.remove(ready)
+                    continue
+                hand_out(ready)
+                yield done
+    finally:
+        for process in processes:
+            process.terminate()
+            process.join()
+
+
+def _serve(jobs: Sequence[Job], work: Callable[[Job], Result], others: Sequence[Connection], end: Connection) -> None:
+    # A user's interruption is for the process that waits for this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Held open here, they would not end when that process dies, and this one would wait for ever.
+    for other in others:
+        other.close()
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while True:
+            at = end.recv()
+            try:
+                result = work(jobs[at])
+            except Exception:
+                # It is done again, and raised, where somebody hears of it.
+                return
+            end.send((at, result))
+
+
+def _processors() -> int:
+    # Which ones this process may use is known on Linux alone.
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1

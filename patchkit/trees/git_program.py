@@ -1,0 +1,209 @@
+"""The git program, asked about one repository.
+
+GitPython is left to what reads objects one by one (`trees/git.py`): importing it takes longer than most questions here.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from patchkit.errors import RevisionNotFoundError, TreeError
+
+_OWN_SETTINGS = (
+    # What is written must not depend on whose machine it is, and nobody's hooks are ours to run.
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.splitIndex=false",
+    "i18n.commitEncoding=UTF-8",
+)
+_ENGLISH = {"LANGUAGE": "C", "LC_ALL": "C"}
+
+
+class GitProgram:
+    """Runs git in ``repository``, a checkout or a bare repository.
+
+    Of a partial clone, git downloads what it lacks and keeps it, unless ``download`` is False. Raises TreeError when
+    there is no repository.
+    """
+
+    def __init__(self, repository: Path, *, download: bool = True) -> None:
+        self.repository = repository
+        folder = _git_folder(repository)
+        if folder is None:
+            raise TreeError(f"{repository} is not a git repository")
+        self.folder = folder
+        """Where the repository itself is: of a checkout, its ``.git`` or what that names."""
+        self.common = _common(folder)
+        """Where branches and objects are: of a linked worktree, the folder of the repository that it is linked to."""
+        # A lazy fetch of a partial clone must not ask for a password; a replacement must not pass for the original.
+        self.environment = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
+        """What git is told beside the environment of this process."""
+        if not download:
+            # The variable is for git 2.44 and later; with no protocol allowed, older ones cannot fetch either.
+            self.environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
+        if "GIT_DIR" in os.environ or not (self.common / "config").exists():
+            # Inside a hook, git points everything it starts at the hook's own repository; and a bare repository without
+            # settings is taken for a checkout by GitPython. Elsewhere git had better look itself: told where the
+            # repository is, it does not ask who owns it (safe.directory).
+            self.environment["GIT_DIR"] = os.fspath(self.folder)
+
+    @property
+    def shallow(self) -> bool:
+        """Whether the history of the clone ends somewhere."""
+        return (self.common / "shallow").exists()
+
+    def commit(self, revision: str) -> str:
+        """Return the id of the commit that ``revision`` names, through any tags. Raises RevisionNotFoundError."""
+        asked = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"]
+        status, out, problem = self.run(asked)
+        if status == 0:
+            return out.decode().strip()
+        if status == 1:
+            hint = f"fetch it: git -C {self.repository} fetch --tags" + (
+                " --unshallow (this clone is shallow)" if self.shallow else ""
+            )
+            raise RevisionNotFoundError(f"{self.repository} has no revision {revision!r}", hint=hint)
+        raise TreeError(f"git cannot read {self.repository}: {problem or 'it gave an unexpected answer'}")
+
+    def output(
+        self,
+        *command: str,
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+        seconds: float | None = None,
+    ) -> bytes:
+        """Return what a git command prints.
+
+        Raises TreeError with git's own words when it fails; after ``seconds``, if given, it is stopped and TimeoutError
+        raised.
+        """
+        status, out, problem = self.run(command, stdin=stdin, environment=environment, seconds=seconds)
+        if status != 0:
+            raise TreeError(f"git {command[0]} failed in {self.repository}: {problem or f'exit status {status}'}")
+        return out
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+        seconds: float | None = None,
+    ) -> tuple[int, bytes, str]:
+        """Return exit status, output and complaints of a git command. Raises TimeoutError."""
+        # A folder that only looks like a repository must not pass for one above it.
+        above = os.pathsep.join((os.fspath(self.repository.resolve().parent), os.environ.get(_CEILING, "")))
+        own = {_CEILING: above, **self.environment, **(environment or {})}
+        return run_git(command, self.repository, stdin=stdin, environment=own, seconds=seconds)
+
+
+_CEILING = "GIT_CEILING_DIRECTORIES"
+
+
+def run_git(
+    command: Sequence[str],
+    folder: Path,
+    *,
+    stdin: bytes = b"",
+    environment: Mapping[str, str] | None = None,
+    seconds: float | None = None,
+) -> tuple[int, bytes, str]:
+    """Return exit status, output and complaints of a git command in ``folder``. Raises TreeError without git."""
+    settings = [part for setting in _OWN_SETTINGS for part in ("-c", setting)]
+    try:
+        done = subprocess.run(
+            ["git", *settings, *command],  # noqa: S607 - the user's git, wherever it is
+            check=False,
+            cwd=folder,
+            input=stdin,
+            capture_output=True,
+            env={**os.environ, **_ENGLISH, **(environment or {})},
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise TimeoutError(f"git {command[0]} took longer than {seconds:g} seconds") from error
+    except OSError as error:
+        raise no_git() from error
+    return done.returncode, done.stdout, done.stderr.decode("utf-8", "replace").strip()
+
+
+def no_git() -> TreeError:
+    """Return what to say where the git program cannot be run."""
+    return TreeError(
+        "reading a git repository needs the git program, and it cannot be run",
+        hint="install git, or use a release from the package index instead",
+    )
+
+
+def ask_repository(repository: Path, *command: str, stdin: bytes = b"") -> bytes:
+    """Return what a git command that only reads prints in ``repository``, whatever its HEAD is.
+
+    Nothing is fetched, so that nothing is written: in a partial clone what is missing stays missing. Raises TreeError
+    with git's own words.
+    """
+    # The first is for git 2.45 and later; to older ones a transport that is not allowed does the same.
+    environment = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+    return GitProgram(repository).output(*command, stdin=stdin, environment=environment)
+
+
+def ignored_files(repository: Path, folder: Path) -> frozenset[str]:
+    """Return the files below ``folder`` that git ignores there by its rules, and those of ``repository``.
+
+    The folder need not be a checkout; its own .gitignore files have their say. Raises TreeError.
+    """
+    program = GitProgram(repository)
+    where = {"GIT_DIR": os.fspath(program.folder.resolve()), "GIT_WORK_TREE": os.fspath(folder.resolve())}
+    listing = program.output("ls-files", "--others", "--ignored", "--exclude-standard", "-z", environment=where)
+    return frozenset(os.fsdecode(path) for path in listing.split(b"\0") if path)
+
+
+def identity(folder: Path) -> str | None:
+    """Return name and address of whoever works in ``folder``, as git knows them, or None.
+
+    What git would make up out of the names of user and machine does not count, nor does it matter whether the folder is
+    in a repository.
+    """
+    found: list[str] = []
+    for variable, setting in (("GIT_AUTHOR_NAME", "user.name"), ("GIT_AUTHOR_EMAIL", "user.email")):
+        value = os.environ.get(variable)
+        if not value:
+            try:
+                _status, printed, _problem = run_git(["config", "--get", setting], folder)
+            except TreeError:
+                return None
+            value = os.fsdecode(printed)
+        if not value:
+            return None
+        found.append(value.strip())
+    return f"{found[0]} <{found[1]}>"
+
+
+def _git_folder(repository: Path) -> Path | None:
+    """Return where the repository of ``repository`` itself is; folders above are not looked at, as a typo leads there.
+
+    git says the last word when it is asked something.
+    """
+    link = Path(os.path.abspath(repository), ".git")  # noqa: PTH100 - resolve() would follow links
+    if link.is_file():
+        about, _, where = _line(link).partition(": ")
+        return link.parent / where if about == "gitdir" and where else None
+    return next((folder for folder in (link, link.parent) if _is_repository(folder)), None)
+
+
+def _is_repository(folder: Path) -> bool:
+    common = _common(folder)
+    return os.path.lexists(folder / "HEAD") and (common / "objects").is_dir() and (common / "refs").is_dir()
+
+
+def _common(folder: Path) -> Path:
+    return folder / _line(folder / "commondir")
+
+
+def _line(file: Path) -> str:
+    try:
+        return os.fsdecode(file.read_bytes()).rstrip("\r\n")
+    except OSError:
+        return ""

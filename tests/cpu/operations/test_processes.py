@@ -1,0 +1,79 @@
+"""Work in other processes: all of it is done, once, and nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from patchkit.operations import processes
+from patchkit.operations.processes import dealt_out
+
+
+@pytest.fixture(params=[1, 2, 3])
+def processors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """So many."""
+    count: int = request.param
+    monkeypatch.setattr(processes, "_processors", lambda: count)
+    return count
+
+
+@pytest.mark.parametrize("few", [2, 99])
+def test_every_job_is_done_once_and_told_in_its_order(processors: int, few: int) -> None:
+    here, begun = os.getpid(), list[int]()
+    done = list(dealt_out([5, 6, 7, 8], lambda job: (job * 2, os.getpid() == here), few=few, begun=begun.append))
+
+    alone = few == 99 or processors == 1
+    assert sorted(done) == [(0, (10, alone)), (1, (12, alone)), (2, (14, alone)), (3, (16, alone))]
+    assert begun == [5, 6, 7, 8]
+
+
+def test_no_jobs_are_no_work(processors: int) -> None:
+    assert list(dealt_out(list[int](), lambda job: job, few=0)) == []
+
+
+def test_what_goes_wrong_in_another_process_is_raised_here_and_the_rest_was_done(processors: int) -> None:
+    seen: list[int] = []
+    with pytest.raises(ZeroDivisionError):
+        seen.extend(result for _, result in dealt_out([1, 2, 4, 0], lambda job: 4 // job, few=2))
+
+    assert sorted(seen) == [1, 2, 4]
+
+
+def test_a_process_that_waits_ends_with_the_one_it_works_for(tmp_path: Path) -> None:
+    program = (
+        "import os, pathlib, time; from patchkit.operations import processes\n"
+        "processes._processors = lambda: 2\n"
+        "def work(job):\n"
+        f"    (pathlib.Path({str(tmp_path)!r}) / str(os.getpid())).touch(); time.sleep(job)\n"
+        "for at, _ in processes.dealt_out([0.1, 0.1, 0.1, 0.1], work, few=2):\n"
+        "    time.sleep(600)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program], cwd=Path(__file__).parents[3])
+    workers = _eventually(lambda: [int(file.name) for file in tmp_path.iterdir()], 2)
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+
+    assert _eventually(lambda: [worker for worker in workers if _runs(worker)], 0) == []
+
+
+def _eventually(found: Callable[[], list[int]], count: int) -> list[int]:
+    for _ in range(600):
+        values = found()
+        if len(values) == count:
+            return values
+        time.sleep(0.05)
+    return values
+
+
+def _runs(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
