@@ -143,6 +143,8 @@ def pretend_pools(allocator: Any) -> None:
     torch.cuda.MemPool = type("MemPool", (), {"__init__": lambda _pool, *_, **__: None})
     torch.cuda.use_mem_pool = allocator.use_mem_pool
     torch.cuda.empty_cache = allocator.empty_cache
+    # It knows nothing of this memory; without one the guard leaves out what it would ask of it.
+    torch.cuda.memory_snapshot = None
     torch.get_device_module = lambda *_: torch.cuda
 
 

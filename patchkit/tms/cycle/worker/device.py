@@ -111,11 +111,6 @@ class Simulated:
     spare = 1000
     """Bytes of a tensor that is freed while everything is paused."""
 
-    @staticmethod
-    def counted() -> dict[str | None, tuple[int, ...]]:
-        """Nothing, for the guard: torch knows nothing of this memory."""
-        return {}
-
     def __init__(self, allocator: CachingAllocator, saver: Any) -> None:
         self.saver = saver
         self._allocator = allocator

@@ -38,8 +38,6 @@ class Gpu:
     spare = LARGE
     misuses = 0
     """A driver that is called wrongly ends the process here."""
-    counted = None
-    """The guard counts by torch's snapshot."""
 
     def __init__(self, hook: str) -> None:
         self._torch: Any = importlib.import_module("torch")

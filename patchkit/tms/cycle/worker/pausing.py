@@ -54,7 +54,7 @@ class Guarded(Nothing):
 
     def __init__(self, device: Any, *, drops_parameters: bool, retain: bool) -> None:
         guard_module: Any = importlib.import_module("patchkit.tms.guard")
-        self.guard = guard_module.OffloadGuard(device.saver, tracked=device.counted, retain_backups=retain)
+        self.guard = guard_module.OffloadGuard(device.saver, retain_backups=retain)
         self.drops_parameters = drops_parameters
 
     def declare(self, gradients: Callable[[], Sequence[Any]]) -> None:
