@@ -18,6 +18,7 @@ _COMMANDS = (
     "capture",
     "check-upstream",
     "doctor",
+    "evidence",
     "explain",
     "history",
     "import",

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from patchkit.core.doctor import DoctorReport, FleetReport
+from patchkit.core.evidence import EvidenceReport
 from patchkit.core.pins.findings import BumpsReport, PinsReport
 from patchkit.core.rebasing.memory import Resolution
 from patchkit.core.report import Report
@@ -28,6 +29,7 @@ TITLES: Titles = {
     "resolution": (Resolution, "resolutions/*.yaml of a patchkit series"),
     "upstream_versions": (VersionsDocument, "upstream_versions.yaml"),
     "report": (Report, "JSON output of patchkit apply, revert, status and verify"),
+    "evidence_report": (EvidenceReport, "JSON report of the GPU tests, which patchkit evidence reads"),
     "upstream_report": (UpstreamReport, "JSON output of patchkit check-upstream"),
     "pins_report": (PinsReport, "JSON output of patchkit pins check"),
     "bumps_report": (BumpsReport, "JSON output of patchkit pins bump"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 import sys
 from collections.abc import Mapping
@@ -88,6 +89,17 @@ def capabilities_of(saver: Any) -> Capabilities:
         backup_pointer=has("tms_get_cpu_backup_pointer"),
         pools_by_tag=has_pools(saver),
     )
+
+
+def retain_backups(saver: Any) -> None:
+    """Let host copies stay where they are after a resume, for the next pause. Raises CapabilityError."""
+    library = library_of(saver)
+    if not hasattr(library, "tms_set_retain_cpu_backup"):
+        raise CapabilityError(
+            "this torch_memory_saver cannot retain backups on the host",
+            hint="install torch_memory_saver 0.0.10 or later, or leave retain_backups out",
+        )
+    library.tms_set_retain_cpu_backup(ctypes.c_bool(True))  # noqa: FBT003 - the signature of the function
 
 
 def check_environment(capabilities: Capabilities, environment: Mapping[str, str]) -> None:

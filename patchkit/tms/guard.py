@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from patchkit.errors import DirtyGradientsError
+from patchkit.tms.capabilities import retain_backups as keep_backups
 from patchkit.tms.growth import Counted
 from patchkit.tms.host import check_device, check_room
 from patchkit.tms.regions import Regions
@@ -29,6 +30,8 @@ class OffloadGuard(Regions):
     ``strict`` makes a second pause or resume of a tag by its name, which changes nothing otherwise, an OrderError.
     ``tracked`` counts tracked memory (see `growth.Counted`); by default it is torch's snapshot by memory pool, where
     the build has a pool for each tag. ``free_while_paused`` says what the build survives when its symbols do not.
+    ``retain_backups`` keeps the host copies over a resume: from the second pause on nothing is pinned, which is nearly
+    all of a pause, and the host has their bytes while training too.
     ``host_memory`` returns how many bytes the host has left (`patchkit.tms.host.available_bytes`); with it, a pause
     whose backups do not fit is refused, where the build has a pool for each tag. ``device_memory`` does the same for
     the device (``lambda: torch.cuda.mem_get_info()[0]``) and a resume. Unchecked without them.
@@ -47,6 +50,7 @@ class OffloadGuard(Regions):
         strict: bool = False,
         tracked: Callable[[], Counted] | None = None,
         free_while_paused: bool | None = None,
+        retain_backups: bool = False,
         host_memory: Callable[[], int] | None = None,
         device_memory: Callable[[], int] | None = None,
     ) -> None:
@@ -57,6 +61,7 @@ class OffloadGuard(Regions):
         self._device_memory = device_memory
         self._poison = poison
         self._strict = strict
+        self._retain = retain_backups
         self._holds: list[Hold] = []
         # Taken by what changes states, around the lock: restorers run without that, so that threads of theirs can
         # allocate and ask.
@@ -68,7 +73,8 @@ class OffloadGuard(Regions):
         """Pause ``tag``, or everything that is not paused yet, and return the tags that this changed.
 
         Everything is checked before the first byte is given up. Raises HeldError while a section needs it,
-        MissingRestorerError, DirtyGradientsError unless ``discard_gradients``, TrackedGrowthError.
+        MissingRestorerError, DirtyGradientsError unless ``discard_gradients``, TrackedGrowthError; CapabilityError when
+        backups shall be retained and cannot.
         """
         with self._changing, self._entered("pause()") as here:
             _ = self.capabilities
@@ -79,6 +85,8 @@ class OffloadGuard(Regions):
                 self._check_pause(each, here, discard_gradients=discard_gradients)
             if self._host_memory is not None:
                 check_room(self.saver, todo, self._host_memory, here)
+            if self._retain and todo:
+                keep_backups(self.saver)
             for each in todo:
                 self._plain["pause"](each.name)
                 self._paused(each, here)

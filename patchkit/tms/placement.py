@@ -64,6 +64,12 @@ class Placements:
         segment = self._segments[at]
         return segment.placement if address + size <= segment.address + segment.size else None
 
+    def tracked_bytes(self) -> tuple[int, int]:
+        """Return (bytes that torch holds in tracked memory, those of them that a pause copies to the host)."""
+        tracked = [segment for segment in self._segments if segment.placement is not None]
+        copied = [each for each in tracked if each.placement is not None and each.placement.backup is Backup.HOST]
+        return sum(segment.size for segment in tracked), sum(segment.size for segment in copied)
+
     def bytes_by_tag(self) -> dict[str | None, tuple[int, ...]]:
         """Return (bytes that torch holds, bytes of them in use) by tag."""
         found: dict[str | None, tuple[int, ...]] = {}

@@ -226,7 +226,7 @@ def test_a_good_import_is_left_alone(path: str, source: str) -> None:
 
 
 # The commands that are about torch_memory_saver, or about it as well.
-OF_TMS = frozenset({"tms", "tms_cycle", "run", "doctor", "pins"})
+OF_TMS = frozenset({"tms", "tms_cycle", "run", "doctor", "pins", "evidence"})
 
 HEAVY = ("git", "rich", "yaml", "ruamel", "elftools", "tree_sitter", "unearth", "httpx2", "torch", "megatron")
 

@@ -1,248 +1,197 @@
-"""Megatron trees made by patchkit, and one child process for each case that the chosen tests ask for."""
+"""The options of the GPU tests, the cases that the chosen tests ask for, and the report of what came of them.
+
+    pytest tests/gpu --megatron 0.14.0 --megatron 0.19.2 --tms 0.0.10 --hook-mode preload --hook-mode torch
+
+Each case is a process of its own, or one for each rank. Without a GPU every test is skipped with the reason.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 import importlib.util
-import json
-import os
-import subprocess
-import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TypeVar
 
 import pytest
-from packaging.version import Version
 
-from patchkit.operations.make import apply_to
-from patchkit.operations.sources import fetch_release, load_workspace
-from patchkit.trees.archive import WheelTree, unpack
+from patchkit.core.evidence import Rule, print_evidence
+from patchkit.errors import PatchkitError
+from patchkit.tms.cycle.cases import DEFECTIVE, Case, Plan
+from patchkit.tms.cycle.gpus import Machine, look_at_machine
+from patchkit.tms.cycle.on_gpu import Answered, Replay, Runs
 
-from .worker import Answer, Case
+from .recording import Recorder, table
+from .sites import Places
 
-Ask = Callable[[Case], Answer]
+Ask = Callable[[Case], Answered]
+F = TypeVar("F", bound=Callable[..., None])
 
-HERE = Path(__file__).parent
-SAVER = "0.0.10"  # the first that frees paused memory rightly and tells what it has copied
-LIMIT = 300  # seconds that one child may use the GPU; it takes ten
-AT_ONCE = 3  # children; one uses the GPU, the others import
-
-# What this machine has, found out in a process of its own, as pytest needs none of it.
-LOOK = """
-import json, re, sys
-import torch
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
-found = {"torch": torch.__version__, "cuda": torch.cuda.is_available(), "saver": None}
-if found["cuda"]:
-    found["gpu"] = torch.cuda.get_device_name(0)
-    try:
-        found["saver"] = version("torch_memory_saver")
-    except PackageNotFoundError:
-        pass
-if found["saver"]:
-    from torch_memory_saver.utils import get_binary_path_from_package
-    found["preload"] = str(get_binary_path_from_package("torch_memory_saver_hook_mode_preload"))
-    maps = Path("/proc/self/maps").read_text()
-    found["runtime"] = sorted(set(re.findall(r"(/\\S*)/libcudart\\.so", maps)))
-json.dump(found, sys.stdout)
-"""
+MEGATRON = ("0.14.0", "0.16.1", "0.19.2")
+SAVER = "0.0.10"
+AT_ONCE = 8
 
 
-def look() -> Mapping[str, Any]:
-    """What the machine has; ``missing`` says what the tests lack."""
-    if importlib.util.find_spec("torch") is None:
-        return {"missing": "torch is not installed"}
-    done = subprocess.run([sys.executable, "-c", LOOK], capture_output=True, text=True, timeout=LIMIT, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    if not found["cuda"]:
-        return {**found, "missing": "torch sees no CUDA device"}
-    if found["saver"] is None:
-        return {**found, "missing": "torch_memory_saver is not installed"}
-    if Version(found["saver"]) < Version(SAVER):
-        return {**found, "missing": f"torch_memory_saver is {found['saver']}, not {SAVER} or later"}
-    return found
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("gpu", "what the GPU tests try out")
+    group.addoption("--megatron", action="append", metavar="V", help=f"A release. Default: {', '.join(MEGATRON)}.")
+    group.addoption("--tms", default=SAVER, metavar="V", help=f"A release of torch_memory_saver. Default: {SAVER}.")
+    group.addoption("--hook-mode", action="append", choices=["preload", "torch"], help="Default: both.")
+    group.addoption("--ranks", action="append", type=int, choices=[1, 2], help="Default: as many as there are GPUs.")
+    group.addoption("--full", action="store_true", help="Every way to train for every release.")
+    group.addoption("--wheels", type=Path, metavar="DIR", help="Take wheels from there, and none from the index.")
+    group.addoption("--report", type=Path, metavar="FILE", help="Write the report there (for patchkit evidence).")
+    group.addoption("--answers", type=Path, metavar="DIR", help="Keep what the processes leave in this new folder.")
+    group.addoption("--replay", type=Path, metavar="DIR", help="Judge the answers in this folder; no GPU is needed.")
+    group.addoption("--at-once", type=int, default=AT_ONCE, metavar="N", help=f"Cases at a time. Default: {AT_ONCE}.")
 
 
-def environment(hook_mode: str, machine: Mapping[str, Any]) -> dict[str, str]:
-    """The variables of a child."""
-    variables = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD" and name[:4] != "TMS_"}
-    variables |= {
-        # The same sums in the same order in every process.
-        "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
-        "OMP_NUM_THREADS": "2",
-        # Compiled and plain functions are the same in all trees; loading the compiler takes seconds.
-        "TORCHDYNAMO_DISABLE": "1",
-        # One process talks to nobody.
-        "NCCL_SOCKET_IFNAME": "lo",
-        # As in the frameworks that pause: NCCL's own memory stays out of the library's reach.
-        "NCCL_CUMEM_ENABLE": "0",
-    }
-    if hook_mode == "preload":
-        inherited = os.environ.get("LD_LIBRARY_PATH")
-        variables |= {
-            "LD_PRELOAD": str(machine["preload"]),
-            # The CUDA runtime of a torch from the package index is not where the loader looks.
-            "LD_LIBRARY_PATH": ":".join([*machine["runtime"], *([inherited] if inherited else [])]),
-            "TMS_INIT_ENABLE": "1",
-            "TMS_INIT_ENABLE_CPU_BACKUP": "1",
-        }
-    return variables
+def plan_of(config: pytest.Config) -> Plan:
+    """What the options ask for."""
+    megatrons = dict.fromkeys(config.getoption("--megatron") or MEGATRON)
+    return Plan(
+        megatrons=sorted(megatrons, key=lambda text: tuple(map(int, text.split(".")))),
+        saver=config.getoption("--tms"),
+        hooks=tuple(dict.fromkeys(config.getoption("--hook-mode") or ("preload", "torch"))),
+        ranks=tuple(sorted(set(config.getoption("--ranks") or (1, 2)))),
+        full=config.getoption("--full"),
+    )
 
 
-class Children:
-    """The processes of the cases, started in the order of the tests; one at a time uses the GPU."""
+def over(cases: Callable[[Plan], list[tuple[Case, ...]]]) -> Callable[[F], F]:
+    """Run a test for each tuple of cases; it is about the last of them."""
 
-    def __init__(self, asked: list[Case], machine: Mapping[str, Any], folder: Path) -> None:
-        self.machine = machine
-        self.answers: dict[Case, Answer] = {}
-        self._folder = folder
-        self._workspace = load_workspace()
-        self._trees = {tree: self._make_tree(*tree) for tree in dict.fromkeys((c.tree, c.release) for c in asked)}
-        self._gpu = threading.Lock()
-        self._pool = ThreadPoolExecutor(max_workers=AT_ONCE)
-        self._results: dict[Case, Future[Answer]] = {
-            case: self._pool.submit(self._run, case, folder / f"case-{number}") for number, case in enumerate(asked)
-        }
+    def mark(function: F) -> F:
+        function.over = cases  # type: ignore[attr-defined]
+        return function
 
-    def answer(self, case: Case) -> Answer:
-        """Wait for the child and return its answer."""
-        result = self._results[case].result()
-        if "failed" in result:
-            pytest.fail(f"{case}:\n{result['failed']}", pytrace=False)
-        self.answers[case] = result["answer"]
-        return self.answers[case]
-
-    def close(self) -> None:
-        """Drop what no test waits for any more."""
-        self._pool.shutdown(cancel_futures=True)
-
-    def _make_tree(self, kind: str, release: str) -> Path:
-        """The release out of its wheel, as it is or with the whole series."""
-        into = self._folder / f"{kind}-{release}"
-        wheel = fetch_release(self._workspace.versions, self._workspace.target(release))
-        if kind == "unpatched":
-            unpack(WheelTree(wheel), into, {})
-        else:
-            report = apply_to(self._workspace, wheel, into, asked=release)
-            assert report.ok, report
-        return into
-
-    def _run(self, case: Case, folder: Path) -> Answer:
-        folder.mkdir()
-        out, log = folder / "result.json", folder / "log"
-        command = [sys.executable, str(HERE / "worker.py"), "--tree", str(self._trees[case.tree, case.release])]
-        command += ["--case", case.as_json(), "--out", str(out)]
-        with log.open("w", encoding="utf-8") as errors:
-            code = self._talk(command, environment(case.hook_mode, self.machine), errors)
-        if code == 0 and out.exists():
-            result: Answer = json.loads(out.read_text(encoding="utf-8"))
-            return result
-        return {"failed": f"exit code {code}\n{log.read_text(encoding='utf-8', errors='replace')[-4000:]}"}
-
-    def _talk(self, command: list[str], variables: Mapping[str, str], errors: TextIO) -> int | None:
-        """Start the child, wait until it has imported everything, give it the GPU, and wait for its end."""
-        pipe = subprocess.PIPE
-        with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=errors, text=True, env=variables) as child:
-            timer = threading.Timer(LIMIT, child.kill)
-            timer.start()
-            assert child.stdout is not None
-            for line in child.stdout:
-                if line == "ready\n":
-                    break
-            timer.cancel()
-            with self._gpu:
-                try:
-                    child.communicate("go\n", timeout=LIMIT)
-                except subprocess.TimeoutExpired:
-                    child.kill()
-            return child.wait()
+    return mark
 
 
-# The cases of the chosen tests, and what they bring to light.
-
-_ASKED = pytest.StashKey[list[Case]]()
-_CHILDREN = pytest.StashKey[Children]()
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Note the cases of the chosen tests, in the order of the tests."""
-    session.stash[_ASKED] = list(dict.fromkeys(case for item in session.items for case in cases_of(item)))
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Parametrize the tests by the plan."""
+    cases = getattr(metafunc.function, "over", None)
+    if cases is not None:
+        found = cases(plan_of(metafunc.config))
+        metafunc.parametrize("cases", found, ids=[each[-1].id for each in found])
 
 
-def cases_of(item: pytest.Item) -> tuple[Case, ...]:
-    """What a test will ask for."""
-    if not isinstance(item, pytest.Function) or "ask" not in item.fixturenames:
-        return ()
-    cases = item.callspec.params["cases"]
-    assert isinstance(cases, tuple)
-    return cases
+# --- the machine, and the processes
 
 
 @pytest.fixture(scope="session")
-def children(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
-    """All processes of the session."""
-    machine = look()
-    if "missing" in machine:
-        pytest.skip(str(machine["missing"]))
-    running = Children(request.session.stash[_ASKED], machine, tmp_path_factory.mktemp("gpu"))
-    request.config.stash[_CHILDREN] = running
+def replay(request: pytest.FixtureRequest) -> Replay | None:
+    """Answers of before, if those are to be judged."""
+    folder = request.config.getoption("--replay")
+    return None if folder is None else Replay(folder)
+
+
+@pytest.fixture(scope="session")
+def machine(replay: Replay | None) -> Machine:
+    """What this machine has; without a GPU nothing here runs."""
+    if replay is not None:
+        return replay.machine()[0]
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("torch is not installed")
+    try:
+        return look_at_machine()
+    except PatchkitError as error:
+        pytest.skip(error.message)
+
+
+@pytest.fixture(scope="session")
+def places(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Places:
+    """Trees and packages, made when they are asked for."""
+    return Places(tmp_path_factory.mktemp("places"), request.config.getoption("--wheels"))
+
+
+@pytest.fixture(scope="session")
+def missing(machine: Machine, places: Places, replay: Replay | None) -> Callable[[Case], str | None]:
+    """Why a case cannot be had, if so."""
+
+    def reason(case: Case) -> str | None:
+        if case.ranks > machine.gpus:
+            return f"{case.ranks} GPUs are needed, there is {machine.gpus}"
+        if case.saver == DEFECTIVE and not places.has_saver(DEFECTIVE):
+            return f"there is no wheel of torch_memory_saver {DEFECTIVE}"
+        return f"it did not run: {case.id}" if replay is not None and not replay.has(case) else None
+
+    return reason
+
+
+@pytest.fixture(scope="session")
+def runs(  # noqa: PLR0917 - fixtures come by name
+    request: pytest.FixtureRequest,
+    machine: Machine,
+    places: Places,
+    missing: Callable[[Case], str | None],
+    replay: Replay | None,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Runs | Replay]:
+    """All processes of the session, started in the order in which they can share the device."""
+    asked = dict.fromkeys(case for item in request.session.items for case in cases_of(item) if missing(case) is None)
+    folder = request.config.getoption("--answers") or tmp_path_factory.mktemp("cases")
+    site = places.site(machine, list(asked), folder.absolute())
+    day = replay.machine()[1] if replay else dt.datetime.now(dt.timezone.utc).date().isoformat()
+    request.config.stash[RECORDER] = Recorder(site, places.workspace, day)
+    running = replay or Runs(site, list(asked), at_once=request.config.getoption("--at-once"))
     yield running
     running.close()
 
 
 @pytest.fixture
-def ask(children: Children) -> Ask:
-    """Ask for the answer of a case."""
-    return children.answer
+def ask(runs: Runs | Replay, missing: Callable[[Case], str | None], request: pytest.FixtureRequest) -> Ask:
+    """Ask what came of a case."""
+
+    def answered(case: Case) -> Answered:
+        reason = missing(case)
+        if reason is not None:
+            pytest.skip(reason)
+        found = runs.answer(case)
+        request.config.stash[RECORDER].see(case, found)
+        return found
+
+    return answered
 
 
-TITLE = (
-    "release",
-    "hook mode",
-    "gradients",
-    "flags",
-    "GPU MB freed",
-    "host MB at pause",
-    "of them by it",
-    "pause s",
-    "resume s",
-)
+RECORDER = pytest.StashKey[Recorder]()
+
+
+def cases_of(item: pytest.Item) -> tuple[Case, ...]:
+    """What a test will ask for."""
+    found = item.callspec.params.get("cases", ()) if hasattr(item, "callspec") else ()
+    return found if isinstance(found, tuple) else ()
+
+
+# --- the report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Iterator[None]:  # the signature of a wrapper is that of what it yields
+    """Note what a test says of its case."""
+    report = yield
+    recorder = item.config.stash.get(RECORDER, None)
+    cases = cases_of(item)
+    if call.when == "call" and recorder is not None and cases and not report.skipped:  # type: ignore[attr-defined]
+        name = getattr(item, "originalname", item.name).removeprefix("test_").replace("_", " ")
+        detail = "" if call.excinfo is None else str(call.excinfo.value).splitlines()[0][:300]
+        recorder.note(cases[-1], Rule(name, call.excinfo is None, detail))
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print what the pauses freed and took, and leave all answers in the folder ``$OUT`` if there is one."""
-    found = config.stash.get(_CHILDREN, None)
-    if found is None:
+    """Write the report, and print the short table last."""
+    recorder = config.stash.get(RECORDER, None)
+    if recorder is None:
         return
-    rows = [row(case, answer) for case, answer in found.answers.items() if answer.get("cycles")]
-    terminalreporter.section("pauses (means)")
-    for line in [TITLE, *rows]:
-        terminalreporter.write_line(" ".join(f"{cell:<17}" for cell in line).rstrip())
-    if os.environ.get("OUT"):
-        answers = [{"case": asdict(case), "answer": answer} for case, answer in found.answers.items()]
-        text = json.dumps({"machine": dict(found.machine), "answers": answers}, indent=1)
-        Path(os.environ["OUT"], "gpu.json").write_text(text, encoding="utf-8")
-
-
-def row(case: Case, answer: Answer) -> tuple[str, ...]:
-    """One line of the table."""
-    cycles = answer["cycles"]
-
-    def mean(value: Callable[[Answer], float]) -> float:
-        return sum(map(value, cycles)) / len(cycles)
-
-    return (
-        case.release,
-        case.hook_mode,
-        case.variant,
-        "+".join(flag.split("_")[1] for flag in case.flags) or "none",
-        f"{mean(lambda c: c['paused']['gpu free'] - c['before']['gpu free']) / 1e6:.0f}",
-        f"{mean(lambda c: c['paused']['host']) / 1e6:.0f}",
-        f"{mean(lambda c: c['paused']['host'] - c['before']['host']) / 1e6:.0f}",
-        f"{mean(lambda c: c['pause seconds']):.2f}",
-        f"{mean(lambda c: c['resume seconds']):.2f}",
-    )
+    report = recorder.report()
+    file = config.getoption("--report")
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(print_evidence(report))
+    terminalreporter.section("cases")
+    for line in table(report):
+        terminalreporter.write_line(line)

@@ -34,16 +34,31 @@ class Training:
 
     flags: bool = True
     """Whether the fields of the series are on."""
+    params: bool = True
+    """Whether that of the parameters is among them; without the distributed optimizer it never is."""
     sharded: bool = True
     """Whether the optimizer is the distributed one."""
+    gradients: str = "fp32"
+    """Or bf16: what they are added up and reduced in."""
+    overlap: bool = False
+    """Whether gradients are reduced and parameters gathered while it computes."""
     cycles: int = 3
     """Pauses, one after each of the first steps."""
     free: bool = True
     """Whether memory is freed while everything is paused."""
     touch: bool = False
     """Whether a buffer is read while it is paused."""
-    restore: bool = True
-    """Whether parameters get their values back after a pause, as frameworks do."""
+    restore: str = "copy"
+    """How parameters get their values back after a pause: ``copy``, as frameworks do, ``main``, from the main
+    parameters of the optimizer, or ``none``."""
+    guard: bool = False
+    """Whether patchkit's guard pauses."""
+    open_step: bool = False
+    """Whether a pause is tried while gradients are accumulated."""
+    checkpoint: bool = False
+    """Whether a checkpoint is written after two cycles, read by a new model, and gone on from."""
+    retain: bool = False
+    """Whether backups stay on the host after a resume."""
     world: int = 1
     """Ranks."""
 
@@ -89,6 +104,7 @@ class Bench:
             job = {
                 "tree": str(self.tree.absolute()),
                 "saver": str(self.saver.root),
+                "patchkit": str(Path(__file__).resolve().parents[2]),
                 "folder": folder,
                 "major": self.major,
                 "at_once": at_once or len(os.sched_getaffinity(0)),

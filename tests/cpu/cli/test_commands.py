@@ -40,6 +40,7 @@ COMMANDS = [
     "capture",
     "check-upstream",
     "doctor",
+    "evidence",
     "explain",
     "history",
     "import",

@@ -7,9 +7,12 @@ of calls, what is backed up, and every bit of the result; not a device.
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+
+from patchkit.tms.cycle.trainings import Trained, Training
 
 from .trainings import NEWEST, RELEASES, Train, only
 
@@ -55,7 +58,7 @@ def test_the_flags_save_exactly_the_buffers(train: Train, megatron: str, sharded
 
 
 def test_without_a_restore_the_parameters_are_lost_so_the_equality_above_means_something(train: Train) -> None:
-    lost = only(train(NEWEST, restore=False))["steps"]
+    lost = only(train(NEWEST, restore="none"))["steps"]
     kept = plain(train, NEWEST, sharded=True)
 
     assert lost[0] == kept[0]
@@ -115,3 +118,100 @@ def test_a_build_without_backup_has_no_regions_of_that_kind(train: Train) -> Non
 
     assert found["raised"] == "TypeError"
     assert "enable_cpu_backup" in found["traceback"]
+
+
+# --- other ways to train and to pause
+
+WAYS_TO_TRAIN: dict[str, dict[str, Any]] = {
+    "bf16 gradients": {"gradients": "bf16"},
+    "overlapped": {"overlap": True},
+    "overlapped, all-reduced": {"overlap": True, "sharded": False},
+    "overlapped, two ranks": {"overlap": True, "world": 2},
+    "bf16 gradients, two ranks": {"gradients": "bf16", "world": 2},
+}
+"""Of the training with pauses and of the one that it is compared with."""
+WAYS_TO_PAUSE: dict[str, dict[str, Any]] = {
+    "the gradients' flag alone": {"params": False},
+    "through the guard": {"guard": True},
+    "with backups retained": {"retain": True},
+    "with backups retained, through the guard": {"retain": True, "guard": True},
+}
+MAIN: list[dict[str, Any]] = [{"restore": "main", "world": world} for world in (1, 2)]
+WITHOUT: dict[str, Any] = {"flags": False, "cycles": 0}
+REFUSED: dict[str, Any] = {"guard": True, "open_step": True}
+UNGUARDED: dict[str, Any] = {"flags": False, "open_step": True}
+SAVED: list[dict[str, Any]] = [{"checkpoint": True, "sharded": sharded} for sharded in (True, False)]
+# One import of torch and Megatron does for all of them.
+TOGETHER = [
+    Training(**changes)
+    for changes in (
+        *(way for each in WAYS_TO_TRAIN.values() for way in (each, {**each, **WITHOUT})),
+        *WAYS_TO_PAUSE.values(),
+        *(way for each in MAIN for way in (each, {**WITHOUT, "world": each["world"]})),
+        *SAVED,
+        REFUSED,
+        UNGUARDED,
+    )
+]
+
+
+@pytest.fixture
+def train_one(train: Train) -> Callable[..., Trained]:
+    """Train the newest release in a way that is among TOGETHER."""
+    return lambda **changes: train(NEWEST, others=TOGETHER, **changes)
+
+
+@pytest.mark.parametrize("name", WAYS_TO_TRAIN)
+def test_every_way_to_train_keeps_its_bits(train_one: Callable[..., Trained], name: str) -> None:
+    paused, without = train_one(**WAYS_TO_TRAIN[name]), train_one(**WAYS_TO_TRAIN[name], **WITHOUT)
+
+    assert [answer.get("steps", answer) for answer in paused.answers] == [a["steps"] for a in without.answers]
+    assert [len(answer["cycles"]) for answer in paused.answers] == [3] * len(paused.answers)
+
+
+@pytest.mark.parametrize("name", WAYS_TO_PAUSE)
+def test_every_way_to_pause_keeps_the_bits(train_one: Callable[..., Trained], train: Train, name: str) -> None:
+    found = only(train_one(**WAYS_TO_PAUSE[name]))
+
+    assert found.get("steps", found) == plain(train, NEWEST, sharded=True)
+
+
+@pytest.mark.parametrize("changes", MAIN, ids=["one rank", "two ranks"])
+def test_parameters_come_back_from_the_main_parameters_of_the_optimizer(
+    train_one: Callable[..., Trained], changes: dict[str, Any]
+) -> None:
+    found, without = train_one(**changes), train_one(**WITHOUT, world=changes["world"])
+
+    assert [parameters(answer) for answer in found.answers] == [parameters(answer) for answer in without.answers]
+
+
+def parameters(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The steps without the whole of the parameter buffers: the padding in them is nobody's."""
+    return [
+        {name: value for name, value in step.items() if not name.endswith(".param_data")} for step in answer["steps"]
+    ]
+
+
+def test_the_guard_refuses_a_pause_while_gradients_are_accumulated_and_training_goes_on(
+    train_one: Callable[..., Trained], train: Train
+) -> None:
+    found = only(train_one(**REFUSED))
+
+    assert found["refused"]["raised"] == "DirtyGradientsError"
+    assert found["steps"] == plain(train, NEWEST, sharded=True)
+
+
+def test_without_the_guard_nothing_refuses_it(train_one: Callable[..., Trained]) -> None:
+    found = train_one(**UNGUARDED)
+
+    assert found.codes == (-signal.SIGSEGV,)
+
+
+@pytest.mark.parametrize("changes", SAVED, ids=["distributed optimizer", "plain optimizer"])
+def test_a_checkpoint_between_cycles_is_gone_on_from_with_the_same_bits(
+    train_one: Callable[..., Trained], train: Train, changes: dict[str, Any]
+) -> None:
+    found = only(train_one(**changes))
+
+    assert found.get("steps", found) == plain(train, NEWEST, sharded=changes["sharded"])
+    assert found["reloaded"] == found["steps"][2:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ def _along(megatron: str, saver: str) -> list[Training]:
         found += [Training(flags=on, sharded=split) for on in both for split in both]
         found.append(Training(flags=False, sharded=False, cycles=0))
     if megatron == NEWEST:
-        found += [Training(restore=False), *(Training(flags=on, touch=True) for on in both)]
+        found += [Training(restore="none"), *(Training(flags=on, touch=True) for on in both)]
         found += [Training(world=2), Training(world=2, flags=False, cycles=0)]
     return found
 
@@ -68,15 +68,25 @@ class Trainings:
         self._interpreter = look_at_python(sys.executable)
         self._known: dict[tuple[str, str, int, Training], Trained] = {}
 
-    def train(self, megatron: str, saver: str = NEWEST_SAVER, *, major: int = 12, **changes: Any) -> Trained:
-        """Train a patched release; ``changes`` are fields of Training."""
+    def train(
+        self,
+        megatron: str,
+        saver: str = NEWEST_SAVER,
+        *,
+        major: int = 12,
+        others: Iterable[Training] = (),
+        **changes: Any,
+    ) -> Trained:
+        """Train a patched release; ``changes`` are fields of Training, ``others`` run along where none is known."""
         training = Training(**changes)
         key = (megatron, saver, major, training)
         if key not in self._known:
             bench = Bench(self.tree(megatron), fetch_saver(saver), major, self._interpreter, CACHE)
             # What other tests look at runs along: importing torch and Megatron takes as long as ten trainings.
-            for each, trained in bench.train([training, *_along(megatron, saver)]).items():
-                self._known.setdefault((megatron, saver, major, each), trained)
+            along = (*_along(megatron, saver), *others)
+            unknown = [each for each in along if (megatron, saver, major, each) not in self._known]
+            for each, trained in bench.train([training, *unknown]).items():
+                self._known[megatron, saver, major, each] = trained
         return self._known[key]
 
     def tree(self, megatron: str) -> Path:

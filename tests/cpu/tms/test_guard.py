@@ -366,3 +366,32 @@ def test_what_is_outside_regions_has_the_backup_that_the_process_was_started_wit
     monkeypatch.setenv("TMS_INIT_ENABLE_CPU_BACKUP", "1")
 
     assert OffloadGuard(FakeSaver()).pause() == ("default",)
+
+
+@dataclass
+class RetainingLibrary:
+    """The switch of 0.0.10, and what it was set to."""
+
+    told: list[bool] = field(default_factory=list)
+
+    def tms_set_retain_cpu_backup(self, value: Any) -> None:
+        self.told.append(value.value)
+
+
+def test_backups_are_retained_on_request_before_the_first_byte_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = RetainingLibrary()
+    monkeypatch.setattr("patchkit.tms.capabilities.library_of", lambda _saver: library)
+    asked, plain = Bench(options={"retain_backups": True}), Bench()
+    plain.guard.pause()
+    assert library.told == []
+    asked.guard.pause()
+
+    assert library.told == [True]
+
+
+def test_a_build_that_cannot_retain_backups_refuses_before_the_first_byte_is_given_up() -> None:
+    bench = Bench(options={"retain_backups": True})
+    with pytest.raises(CapabilityError, match="cannot retain backups on the host"):
+        bench.guard.pause()
+
+    assert (bench.states, bench.saver.calls) == ([ACTIVE] * 3, [])

@@ -1,9 +1,10 @@
 """Train one Megatron tree with the real torch_memory_saver under the simulator, pausing between steps.
 
-Started by patchkit.tms.cycle.trainings with the library preloaded and the simulator on LD_LIBRARY_PATH; nothing of
-patchkit is imported. The one argument is a JSON object: `tree` (folder that holds megatron/), `saver` (folder that
-holds torch_memory_saver/), `folder` (for results), `major` (of CUDA), `at_once` (trainings at a time) and `trainings`,
-each with the fields of patchkit.tms.cycle.trainings.Training and a `name`.
+Started by patchkit.tms.cycle.trainings with the library preloaded and the simulator on LD_LIBRARY_PATH; of patchkit its
+guard alone is imported, and that only where a training asks for it. The one argument is a JSON object: `tree` (folder
+that holds megatron/), `saver` (folder that holds torch_memory_saver/), `patchkit` (its folder), `folder` (for results),
+`major` (of CUDA), `at_once` (trainings at a time) and `trainings`, each with the fields of
+patchkit.tms.cycle.trainings.Training and a `name`.
 
 Torch and Megatron are imported once. Each rank of each training is a process that is forked off before any memory was
 used. In `folder`, NAME.RANK.json gets its answer, unless it dies first; NAME.RANK.report what the simulator saw;
@@ -40,6 +41,7 @@ def main(job: dict[str, Any]) -> None:
     folder = Path(job["folder"])
     try:
         machine.put_packages(Path(job["tree"]))
+        machine.put_package("patchkit", Path(job["patchkit"]))
         machine.pretend_cuda()
         with machine.cuda_means_cpu():
             for name in IMPORTS:
@@ -96,7 +98,9 @@ def fork_rank(job: dict[str, Any], training: dict[str, Any], rank: int, folder: 
     ctypes.CDLL("libcuda.so.1").patchkit_sim_configure()
     try:
         store = str(folder / f"{training['name']}.store")
-        answer = run({**training, "rank": rank, "store": store, "saver": job["saver"], "major": job["major"]})
+        checkpoint = str(folder / f"{training['name']}.checkpoint")
+        where = {"rank": rank, "store": store, "saver": job["saver"], "major": job["major"], "folder": checkpoint}
+        answer = run({**training, **where})
     except Exception as error:  # a build that raises is an answer
         answer = described(error)
     (folder / f"{stem}.json").write_text(json.dumps(answer), encoding="utf-8")
@@ -114,7 +118,9 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
     pretend_pools(allocator)
     with machine.cuda_means_cpu():
         start_ranks(machine, job)
-        answer: dict[str, Any] = cycle.Cycle(job, allocator, device).train()
+        saver: Any = importlib.import_module("torch_memory_saver").torch_memory_saver
+        simulated = device.Simulated(allocator, saver)
+        answer: dict[str, Any] = cycle.Cycle(cycle.Job.of(job), simulated).train()
     return answer
 
 
@@ -137,6 +143,8 @@ def pretend_pools(allocator: Any) -> None:
     torch.cuda.MemPool = type("MemPool", (), {"__init__": lambda _pool, *_, **__: None})
     torch.cuda.use_mem_pool = allocator.use_mem_pool
     torch.cuda.empty_cache = allocator.empty_cache
+    # It knows nothing of this memory; without one the guard leaves out what it would ask of it.
+    torch.cuda.memory_snapshot = None
     torch.get_device_module = lambda *_: torch.cuda
 
 

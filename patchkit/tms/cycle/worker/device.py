@@ -102,30 +102,52 @@ class CachingAllocator:
         return flat.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
 
 
-class Simulator:
-    """What the simulated driver counts."""
+class Simulated:
+    """Tensors in memory of the simulated device, and what its driver counts."""
 
-    def __init__(self) -> None:
+    own = True
+    """Whether readings of the device are of this process alone."""
+
+    spare = 1000
+    """Bytes of a tensor that is freed while everything is paused."""
+
+    def __init__(self, allocator: CachingAllocator, saver: Any) -> None:
+        self.saver = saver
+        self._allocator = allocator
         self._library = ctypes.CDLL("libcuda.so.1")
         for name in ("device_bytes", "host_bytes", "misuses"):
             getattr(self._library, f"patchkit_sim_{name}").restype = ctypes.c_size_t
 
-    @property
-    def device_bytes(self) -> int:
-        """Bytes of memory on the device that something is mapped to."""
-        return int(self._library.patchkit_sim_device_bytes())
+    def on_device(self) -> Any:
+        """A context for allocations on the device."""
+        return self._allocator.on_device()
 
-    @property
-    def host_bytes(self) -> int:
-        """Bytes of pinned host memory."""
-        return int(self._library.patchkit_sim_host_bytes())
+    def reading(self) -> dict[str, int]:
+        """Bytes on the device that something is mapped to, and bytes of pinned host memory."""
+        return {
+            "device": int(self._library.patchkit_sim_device_bytes()),
+            "host": int(self._library.patchkit_sim_host_bytes()),
+        }
+
+    def settle(self) -> None:
+        """Give back what no tensor is in."""
+        self._allocator.empty_cache()
+
+    def wait(self) -> None:
+        """Nothing is under way here."""
 
     @property
     def misuses(self) -> int:
-        """Wrong calls so far."""
+        """Wrong calls of the driver so far."""
         return int(self._library.patchkit_sim_misuses())
 
+    @staticmethod
+    def rounded(size: int) -> int:
+        """What a tensor of ``size`` bytes takes alone."""
+        return -(-size // GRANULARITY) * GRANULARITY
 
-def rounded(size: int) -> int:
-    """What a tensor of ``size`` bytes takes alone."""
-    return -(-size // GRANULARITY) * GRANULARITY
+    def tracked(self) -> None:
+        """Nothing: there is no snapshot of torch."""
+
+    def placement(self, ddp: Any, *, grads: bool, params: bool) -> None:
+        """Nothing, as above."""

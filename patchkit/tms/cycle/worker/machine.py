@@ -20,16 +20,14 @@ STAND_INS = Path(__file__).parent / "stand_ins"
 ABSENT = ("transformer_engine", "transformer_engine_torch", "apex", "amp_C", "flash_attn", "flashinfer")
 
 
-def put_packages(tree: Path, *stand_ins: Path) -> None:
-    """Take ``megatron`` from ``tree`` and nothing else from there, and other packages from ``stand_ins`` first.
+def put_packages(tree: Path, *folders: Path, stand_ins: bool = True) -> None:
+    """Take ``megatron`` from ``tree`` and nothing else from there, and other packages from ``folders`` first.
 
-    A tree may be a site-packages folder with a torch of its own.
+    A tree may be a site-packages folder with a torch of its own. ``stand_ins`` is for machines without a GPU.
     """
-    sys.path[:0] = [str(folder) for folder in (*stand_ins, STAND_INS)]
+    sys.path[:0] = [str(folder) for folder in (*folders, *((STAND_INS,) if stand_ins else ()))]
     # Megatron is a namespace package, which other folders on the path could add to.
-    package = ModuleType("megatron")
-    package.__path__ = [str(tree / "megatron")]
-    sys.modules["megatron"] = package
+    put_package("megatron", tree / "megatron")
     for name in ABSENT:
         sys.modules[name] = None  # type: ignore[assignment]
     if not hasattr(typing, "override"):
@@ -37,11 +35,18 @@ def put_packages(tree: Path, *stand_ins: Path) -> None:
         vars(typing)["override"] = lambda function: function
 
 
+def put_package(name: str, folder: Path) -> None:
+    """Take a package from ``folder``, and nothing from beside it."""
+    package = ModuleType(name)
+    package.__path__ = [str(folder)]
+    sys.modules[name] = package
+
+
 def pretend_cuda() -> None:
     """Replace what Megatron takes from torch on a machine with a GPU."""
     torch = importlib.import_module("torch")
     torch.set_num_threads(1)
-    _skip_compilation(torch)
+    skip_compilation()
     nothing: Callable[..., None] = lambda *_args, **_options: None  # noqa: E731
     stream = SimpleNamespace(wait_stream=nothing, wait_event=nothing, synchronize=nothing)
     torch.cuda.current_device = lambda: torch.device("cpu")
@@ -82,8 +87,9 @@ def cuda_means_cpu() -> Any:
     return type("CudaMeansCpu", (overrides.TorchFunctionMode,), {"__torch_function__": dispatch})()
 
 
-def _skip_compilation(torch: Any) -> None:
-    """Compiled and plain functions give the same types; loading the compiler takes seconds."""
+def skip_compilation() -> None:
+    """Leave functions as they are: compiled and plain ones give the same types, and the compiler takes seconds."""
+    torch: Any = importlib.import_module("torch")
 
     def unchanged(function: Any = None, *_args: Any, **_options: Any) -> Any:
         return function if function is not None else unchanged
@@ -105,6 +111,11 @@ def start_one_rank() -> None:
     """A process group of this process alone, and Megatron's groups in it."""
     distributed = importlib.import_module("torch.distributed")
     distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    start_groups()
+
+
+def start_groups() -> None:
+    """Megatron's groups in the one that there is, and its generators."""
     importlib.import_module("megatron.core.parallel_state").initialize_model_parallel()
     # The inference tracker has a fork that does nothing; the other one keeps CUDA generators.
     random = importlib.import_module("megatron.core.tensor_parallel.random")

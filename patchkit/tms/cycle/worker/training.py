@@ -5,15 +5,29 @@ import ctypes
 import hashlib
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 STEPS = 2
 MICROBATCHES = 2
-VOCABULARY = 32
-SEQUENCE = 8
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the model and a microbatch are."""
+
+    layers: int = 1
+    width: int = 16
+    heads: int = 2
+    vocabulary: int = 32
+    sequence: int = 8
+    batch: int = 2
+    split: bool = True  # whether there is a second buffer, as for experts
+
+
+SMALL = Size()
 
 # A second buffer per model: parameters of experts are kept apart from the others.
 EXPERT = "mlp.linear_fc2"
@@ -45,7 +59,7 @@ VARIANTS = {
 }
 
 
-def make_model() -> tuple[Any, Any]:
+def make_model(size: Size = SMALL) -> tuple[Any, Any]:
     """The model with bf16 parameters that depend on nothing but the release, and its configuration."""
     torch = importlib.import_module("torch")
     transformer = importlib.import_module("megatron.core.transformer")
@@ -53,9 +67,9 @@ def make_model() -> tuple[Any, Any]:
     specs = importlib.import_module("megatron.core.models.gpt.gpt_layer_specs")
     torch.manual_seed(1234)
     config = transformer.TransformerConfig(
-        num_layers=1,
-        hidden_size=16,
-        num_attention_heads=2,
+        num_layers=size.layers,
+        hidden_size=size.width,
+        num_attention_heads=size.heads,
         hidden_dropout=0.0,
         attention_dropout=0.0,
         bf16=True,
@@ -64,19 +78,20 @@ def make_model() -> tuple[Any, Any]:
         use_cpu_initialization=True,
     )
     model = gpt.GPTModel(
-        config, specs.get_gpt_layer_local_spec(), vocab_size=VOCABULARY, max_sequence_length=SEQUENCE
-    ).bfloat16()
+        config, specs.get_gpt_layer_local_spec(), vocab_size=size.vocabulary, max_sequence_length=size.sequence
+    )
+    model = model.bfloat16().cuda()
     for name, parameter in model.named_parameters():
-        if EXPERT in name:
+        if size.split and EXPERT in name:
             parameter.allreduce = False
     return config, model
 
 
-def make_ddp(config: Mapping[str, Any], keywords: Mapping[str, Any]) -> Any:
+def make_ddp(config: Mapping[str, Any], keywords: Mapping[str, Any], size: Size = SMALL) -> Any:
     """A fresh model in DistributedDataParallel."""
     distributed = importlib.import_module("megatron.core.distributed")
     ddp_config = distributed.DistributedDataParallelConfig(**config)
-    transformer_config, model = make_model()
+    transformer_config, model = make_model(size)
     return distributed.DistributedDataParallel(transformer_config, ddp_config, model, **keywords)
 
 
@@ -143,24 +158,27 @@ def train(ddp: Any, *, reload: bool) -> dict[str, Any]:
     return seen
 
 
-def accumulate(ddp: Any, step: int) -> list[str]:
-    """The losses of all microbatches; only the last one may start the communication."""
+def accumulate(ddp: Any, step: int, size: Size = SMALL, *, between: Callable[[], None] | None = None) -> list[str]:
+    """The losses of all microbatches; only the last one, before which ``between`` is called, may communicate."""
     losses = []
     for microbatch in range(MICROBATCHES):
         last = microbatch == MICROBATCHES - 1
+        if last and between is not None:
+            between()
         with contextlib.nullcontext() if last else ddp.no_sync():
-            loss = _loss(ddp, seed=step * MICROBATCHES + microbatch)
+            loss = loss_of(ddp, step * MICROBATCHES + microbatch, size)
             loss.backward()
         losses.append(float(loss).hex())
     return losses
 
 
-def _loss(ddp: Any, seed: int) -> Any:
+def loss_of(ddp: Any, seed: int, size: Size = SMALL) -> Any:
+    """The loss of made-up text that depends on ``seed`` and nothing else."""
     torch = importlib.import_module("torch")
     generator = torch.Generator().manual_seed(seed)
-    tokens = torch.randint(VOCABULARY, (2, SEQUENCE + 1), generator=generator)
-    positions = torch.arange(SEQUENCE).expand(2, SEQUENCE)
-    future = torch.triu(torch.ones(SEQUENCE, SEQUENCE, dtype=torch.bool), 1)[None, None]
+    tokens = torch.randint(size.vocabulary, (size.batch, size.sequence + 1), generator=generator).cuda()
+    positions = torch.arange(size.sequence).expand(size.batch, size.sequence).cuda()
+    future = torch.triu(torch.ones(size.sequence, size.sequence, dtype=torch.bool), 1)[None, None].cuda()
     return ddp(tokens[:, :-1], positions, future, labels=tokens[:, 1:]).float().mean()
 
 
@@ -174,6 +192,12 @@ def restore(ddp: Any) -> None:
     """Allocate them again."""
     for buffer in buffers(ddp).values():
         buffer.reload_from_cpu()
+
+
+def chained(optimizer: Any) -> Sequence[Any]:
+    """The optimizers that one of Megatron's is made of."""
+    found: Sequence[Any] = getattr(optimizer, "chained_optimizers", [optimizer])
+    return found
 
 
 def buffers(ddp: Any) -> dict[str, Any]:
@@ -200,6 +224,6 @@ def digests(ddp: Any) -> dict[str, str]:
 
 def digest(tensor: Any) -> str:
     """SHA-256 of type, shape and bytes."""
-    dense = tensor.detach().contiguous()
+    dense = tensor.detach().contiguous().cpu()
     label = f"{dense.dtype} {tuple(dense.shape)} ".encode()
     return hashlib.sha256(label + ctypes.string_at(dense.data_ptr(), dense.nbytes)).hexdigest()
