@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from patchkit.tms.layers import Layout, Shape, rank_parameters
+from patchkit.tms.layers import Layout, Shape
+from patchkit.tms.tensors import rank_parameters
 
 PHASES = ("train", "sleep", "save", "update")
 
