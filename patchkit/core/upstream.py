@@ -4,7 +4,7 @@
 import operator
 import re
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -112,6 +112,8 @@ class Defect(Document, frozen=True, kw_only=True):
     id: Text
     title: Text
     symptom: Text
+    only_on: Literal["cuda", "rocm"] | None = None
+    """The only platform on which a build can have it; None when it does not depend on that."""
     present_in: PresentIn
     fixed_in: FixedIn | None
     evidence: Text

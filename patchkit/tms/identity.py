@@ -24,6 +24,8 @@ from patchkit.tms.verdict import (
     standings,
 )
 
+_CUDA_DRIVER = "libcuda.so.1"
+
 
 class LibraryIdentity(msgspec.Struct, frozen=True, rename="kebab"):
     """One shared library."""
@@ -84,6 +86,7 @@ def gather(package: Package) -> tuple[Evidence, tuple[LibraryIdentity, ...]]:
         markers=tuple(name for name in MARKERS if telling and name in telling.imports),
         python=package.python_files,
         digests=frozenset(item.sha256 for item in libraries),
+        platforms=frozenset(found for library in read.values() if (found := _platform(library))),
     )
     return evidence, libraries
 
@@ -105,6 +108,13 @@ def identify(package: Package, records: SaverRecords, *, free_while_paused: bool
         meets_minimum=meets_minimum(found) if libraries else False,
         notes=_notes(libraries),
     )
+
+
+def _platform(library: Library) -> str | None:
+    """Return ``cuda`` or ``rocm``; None for one that needs neither."""
+    if library.is_rocm:
+        return "rocm"
+    return "cuda" if library.cuda_major or _CUDA_DRIVER in library.needed else None
 
 
 def _linked_against(library: Library) -> str:

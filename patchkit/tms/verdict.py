@@ -58,6 +58,10 @@ class DefectRecord(Protocol):
         """What a user sees."""
 
     @property
+    def only_on(self) -> str | None:
+        """``cuda`` or ``rocm``, when only a build for that can have it."""
+
+    @property
     def present_in(self) -> PresentIn:
         """Where it is."""
 
@@ -109,6 +113,8 @@ class Evidence:
     python: Mapping[str, str]
     digests: frozenset[str]
     """SHA-256 of its libraries."""
+    platforms: frozenset[str] = frozenset()
+    """What the libraries are linked against, ``cuda`` or ``rocm``; empty when that is not known."""
     free_while_paused: bool | None = None
     """Whether a paused allocation could be freed; None when it was not tried."""
 
@@ -233,6 +239,8 @@ def standings(
 def _standing(
     defect: DefectRecord, verdict: Verdict, evidence: Evidence, builds: Mapping[str, Fingerprint]
 ) -> Standing:
+    if defect.only_on and evidence.platforms and defect.only_on not in evidence.platforms:
+        return Standing.ABSENT
     if defect.id == MINIMUM and evidence.free_while_paused is not None:
         return Standing.ABSENT if evidence.free_while_paused else Standing.PRESENT
     if not verdict.candidates:

@@ -184,3 +184,23 @@ def test_libraries_for_two_cudas_are_no_build_from_source(make_library: MakeLibr
     assert identity(tmp_path / "site").build == "index wheel"
     (tmp_path / "site" / name.format(12)).unlink()
     assert identity(tmp_path / "site").build == "source build"
+
+
+@pytest.mark.parametrize(
+    ("needed", "standing"),
+    [
+        (["libcuda.so.1", "libcudart.so.13"], "absent"),
+        (["libcuda.so.1"], "absent"),
+        (["libamdhip64.so.7"], "possible"),
+        (["libc.so.6"], "possible"),
+    ],
+)
+def test_what_a_library_needs_rules_defects_of_the_other_platform_out(
+    make_library: MakeLibrary, tmp_path: Path, needed: list[str], standing: str
+) -> None:
+    site = tmp_path / "site"
+    make_library(site / "torch_memory_saver_hook_mode_preload.abi3.so", needed, ["tms_pause", "tms_never_seen"])
+
+    found = {each.id: each.standing.value for each in identity(site).defects}
+
+    assert (found["rocm-72-pause"], found["double-release"]) == (standing, "possible")

@@ -161,3 +161,27 @@ def test_a_library_without_a_function_of_it_is_told_from_none() -> None:
     assert foreign == (
         "the library exports no function of torch_memory_saver: only the Python files could be compared",
     )
+
+
+@pytest.mark.parametrize(
+    ("platforms", "expected"),
+    [
+        ({"cuda"}, Standing.ABSENT),
+        ({"rocm"}, Standing.PRESENT),
+        ({"cuda", "rocm"}, Standing.PRESENT),
+        # Without a library that tells, nothing is ruled out.
+        (set(), Standing.PRESENT),
+    ],
+)
+def test_a_defect_of_one_platform_is_absent_from_a_build_for_the_other(platforms: set[str], expected: Standing) -> None:
+    evidence = built_from("f05a875", commit=full("f05a875"), platforms=frozenset(platforms))
+
+    verdict = judge(evidence, known_builds(), memory_saver())
+    found = {each.id: each.standing for each in standings(verdict, evidence, known_builds(), memory_saver())}
+
+    assert {each.id for each in memory_saver().defects if each.only_on == "rocm"} == {
+        "rocm-unaligned-size",
+        "rocm-72-pause",
+    }
+    assert (found["rocm-unaligned-size"], found["rocm-72-pause"]) == (expected, expected)
+    assert found["double-release"] is Standing.PRESENT
