@@ -12,6 +12,8 @@ BLOCK = 1 << 17
 """Bytes read at a time: few enough to stay in a processor's cache while they are searched again and again."""
 AROUND = 4096
 """Bytes before and after a line in which a second line may stand; a longer line is cut."""
+BEFORE = 1 << 16
+"""Bytes before a line in which the frames of its traceback may stand: a hundred frames, with other ranks in between."""
 
 _NO_TEXT: Mapping[bytes, str] = {
     b"\x1f\x8b": "compressed with gzip: zcat",
@@ -32,8 +34,19 @@ class LogLine:
     number: int
     """1-based; only line feeds are counted, as editors do."""
     raw: bytes
-    around: bytes
-    """The line and what stands ``AROUND`` bytes before and after it."""
+    _buffer: bytes
+    _start: int
+    _end: int
+
+    @property
+    def around(self) -> bytes:
+        """The line and what stands ``AROUND`` bytes before and after it."""
+        return self._buffer[max(0, self._start - AROUND) : self._end + AROUND]
+
+    @property
+    def before(self) -> bytes:
+        """What stands ``BEFORE`` bytes before it."""
+        return self._buffer[max(0, self._start - BEFORE) : self._start]
 
 
 class LogReader:
@@ -65,11 +78,11 @@ class LogReader:
                 seen = passed + end
                 counted += buffer.count(b"\n", at, start)
                 at = start
-                yield LogLine(counted + 1, buffer[start:end], buffer[max(0, start - AROUND) : end + AROUND])
+                yield LogLine(counted + 1, buffer[start:end], buffer, start, end)
             if not block:
                 self.line_count = newlines + buffer.count(b"\n") + (not ended_with_newline)
                 return
-            kept = max(0, limit - AROUND)
+            kept = max(0, limit - BEFORE)
             newlines += buffer.count(b"\n", 0, kept)
             buffer, done, passed = buffer[kept:], limit - kept, passed + kept
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Literal
@@ -28,6 +28,8 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, dict=True, forbid_unk
     """Regular expression for the line, as ``told`` completes it."""
     near: str | None = None
     """Regular expression for a line shortly before or after it, when the line alone says too little."""
+    frames: str | None = None
+    """Regular expression for a line of the frames above the line; what is only near may be another rank's."""
     defect: str | None = None
     """Its id in upstream_versions.yaml, when it is a defect of torch_memory_saver."""
     cause: str
@@ -41,6 +43,10 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, dict=True, forbid_unk
     def _near(self) -> re.Pattern[str] | None:
         return re.compile(self.near, re.MULTILINE) if self.near else None
 
+    @cached_property
+    def _frames(self) -> re.Pattern[str] | None:
+        return re.compile(self.frames) if self.frames else None
+
     def is_line(self, line: str) -> bool:
         """Tell whether a completed line is one of this kind, as far as the line tells."""
         return self._line.search(line) is not None
@@ -53,6 +59,10 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, dict=True, forbid_unk
     def is_near(self, surroundings: bytes) -> bool:
         """Tell whether the second line that it takes, if any, is in the text around the first."""
         return self._near is None or self._near.search(surroundings.decode(errors="replace")) is not None
+
+    def is_below(self, frames: Iterable[str]) -> bool:
+        """Tell whether the frame that it takes, if any, is among those above the line."""
+        return self._frames is None or any(self._frames.search(each) for each in frames)
 
 
 class Signatures(msgspec.Struct, frozen=True):

@@ -14,9 +14,10 @@ from typing import BinaryIO
 import msgspec
 
 from patchkit.tms.fingerprints import known_builds
-from patchkit.tms.log_lines import LogReader
+from patchkit.tms.log_lines import LogLine, LogReader
 from patchkit.tms.log_writers import messages, rank_of, times_of, without_terminal
 from patchkit.tms.signatures import FIX, Signature, Teller, known_signatures
+from patchkit.tms.tracebacks import frames_before
 from patchkit.tms.verdict import SaverRecords, has_defect
 
 _SHOWN = 400
@@ -83,13 +84,17 @@ def triage(log: BinaryIO, records: SaverRecords) -> Triage:
         for before, message in messages(without_terminal(line.raw.decode(errors="replace"))):
             message_builds, possible = read(message.strip())
             common = _agreeing(common, message_builds)
-            signature = next((item for item in possible if item.is_near(line.around)), None)
+            signature = next((item for item in possible if _fits(item, line)), None)
             if signature:
                 tally = tallies.setdefault((signature.id, message_builds), _Tally(signature, message_builds))
                 tally.add(line.number, before, message.strip())
     found = [tally.finding(before_fix) for tally in tallies.values()]
     found.sort(key=lambda item: (item.signature.severity != "fatal", item.first_line))
     return Triage(reader.size, reader.line_count, tuple(found), common)
+
+
+def _fits(signature: Signature, line: LogLine) -> bool:
+    return signature.is_near(line.around) and signature.is_below(frames_before(line.raw, line.before))
 
 
 def _agreeing(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
