@@ -30,6 +30,11 @@ class Clones:
         self._repositories = repositories
         self._opened: dict[tuple[Path, str], GitTree | None] = {}
 
+    @property
+    def clones(self) -> tuple[str, ...]:
+        """Their paths."""
+        return tuple(map(str, self._repositories))
+
     def contains(self, revision: str, commit: str) -> bool | None:
         """Tell whether ``commit`` is in the history of ``revision``; None when no clone has both. Raises TreeError."""
         for repository in self._repositories:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from patchkit.core.pins.findings import Finding
 from patchkit.core.pins.judging import Knowledge, finding
+from patchkit.core.pins.known import where_to_look
 from patchkit.core.pins.model import UNKNOWN, Applied, Pin, PinKind, Word
 from patchkit.core.pins.patching import Texts, named_texts, places
 from patchkit.core.pins.reading import Reading
@@ -103,7 +104,7 @@ def _doubt(reading: Reading, known: Knowledge, patch: _Patch) -> Finding | None:
         advice = f"pin what it was made for: {fitting}" if fitting else "pin what it was made for"
         return _not_known(reading, patch, f"{patch.shown}: {what}", advice)
     if not any(_blob(path, pin, known) is not None for path in patch.texts):
-        advice = "give a clone that has it with --git REPO"
+        advice = where_to_look(pin, known.history)
         return _not_known(reading, patch, f"{patch.shown}: the text of {pin.title} is not at hand", advice)
     return None
 

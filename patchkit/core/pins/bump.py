@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from patchkit.core.pins.findings import BumpReport, Verdict
-from patchkit.core.pins.known import History, fixable, smallest_commit, smallest_release, standing_of
+from patchkit.core.pins.known import History, fixable, smallest_commit, smallest_release, standing_of, where_to_look
 from patchkit.core.pins.model import Pin, PinKind
 from patchkit.core.pins.reading import Reading
 from patchkit.core.upstream import Defect, MemorySaver
@@ -60,7 +60,7 @@ def edited(text: str, bumps: Sequence[Bump]) -> str:
 def _bump(reading: Reading, pin: Pin, fixes: Sequence[Defect], records: MemorySaver, history: History) -> Bump:
     standing = standing_of(pin, records, history)
     if standing is None:
-        return _refused(reading, pin, _why_unknown(pin, fixes, records))
+        return _refused(reading, pin, _why_unknown(pin, fixes, records, history))
     missing = [each for each in fixes if each in standing.defects]
     if not missing:
         left = tuple(each.id for each in fixable(standing))
@@ -103,16 +103,18 @@ def _instead(pin: Pin, fixes: Sequence[Defect], records: MemorySaver) -> str:
     return f"; release {release} has it" if release and pin.kind is PinKind.COMMIT else ""
 
 
-def _why_unknown(pin: Pin, fixes: Sequence[Defect], records: MemorySaver) -> str:
+def _why_unknown(pin: Pin, fixes: Sequence[Defect], records: MemorySaver, history: History) -> str:
     wanted = smallest_release(fixes, records) if pin.repository is None else smallest_commit(fixes, records)
+    sign = "==" if pin.repository is None else "@"
     match pin.kind:
         case PinKind.NOTHING | PinKind.BRANCH | PinKind.RANGE:
-            sign = "==" if pin.repository is None else "@"
             return f"it is not pinned, so there is nothing to move; write {sign}{wanted}"
         case PinKind.UNKNOWN:
             return f"the value of {pin.value} is not in this file"
         case _:
-            return "it is none of the recorded ones; give a clone that has it with --git REPO"
+            # Only a commit is looked up in a clone.
+            instead = where_to_look(pin, history) if pin.kind is PinKind.COMMIT else f"write {sign}{wanted}"
+            return f"it is none of the recorded ones; {instead}"
 
 
 def _same_repository(url: str | None, recorded: str) -> bool:

@@ -14,23 +14,15 @@ from patchkit.core.upstream import Defect, MemorySaver
 class History(Protocol):
     """Clones of the repositories."""
 
+    @property
+    def clones(self) -> tuple[str, ...]:
+        """What they are called; empty when there is none."""
+
     def contains(self, revision: str, commit: str) -> bool | None:
         """Tell whether ``commit`` is in the history of ``revision``; None when no clone has both."""
 
     def blob(self, revision: str, path: str) -> str | None:
         """Return the blob id of a path in a revision; empty for no such file, None when no clone has the revision."""
-
-
-class NoHistory:
-    """There is no clone."""
-
-    def contains(self, revision: str, commit: str) -> bool | None:  # noqa: ARG002 - the protocol's
-        """Return None."""
-        return None
-
-    def blob(self, revision: str, path: str) -> str | None:  # noqa: ARG002 - the protocol's
-        """Return None."""
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +61,16 @@ def _by_ancestry(commit: str, records: MemorySaver, history: History) -> Standin
         if not (each.fixed_in and each.fixed_in.commit and history.contains(commit, each.fixed_in.commit))
     )
     return Standing(left, f"by ancestry: it comes after {before[:9]}")
+
+
+def where_to_look(pin: Pin, history: History) -> str:
+    """Return which clone would tell more of a pin that is not known."""
+    if not history.clones:
+        return "give a clone that has it with --git REPO"
+    names = ", ".join(history.clones)
+    if history.contains(pin.value, pin.value):
+        return f"it is in {names}, where no recorded commit is in its history"
+    return f"it is not in {names}: fetch it there, or give a clone that has it"
 
 
 def _same(one: str, other: str) -> bool:

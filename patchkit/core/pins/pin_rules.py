@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from patchkit.core.pins.findings import Finding
 from patchkit.core.pins.judging import Knowledge, finding
-from patchkit.core.pins.known import fixable, known_defect, smallest_commit, smallest_release, standing_of
+from patchkit.core.pins.known import (
+    fixable,
+    known_defect,
+    smallest_commit,
+    smallest_release,
+    standing_of,
+    where_to_look,
+)
 from patchkit.core.pins.model import NAMES, Pin, PinKind
 from patchkit.core.pins.reading import Kind, Reading
 from patchkit.core.upstream import Defect, in_range
@@ -88,7 +95,7 @@ def _version_range(reading: Reading, pin: Pin, known: Knowledge) -> Iterator[Fin
     try:
         admitted = [each.version for each in known.saver.releases if in_range(each.version, pin.value)]
     except ValueError:
-        yield _strange(reading, pin, "is no version range")
+        yield _strange(reading, pin, known, "is no version range")
         return
     having = [version for version in admitted if pin.package == "tms" and _has_minimum(version, known)]
     if pin.package == "tms" and admitted and having == admitted:
@@ -123,7 +130,9 @@ def _has_minimum(version: str, known: Knowledge) -> bool:
     return any(version in each.present_in.releases for each in _minimum(known))
 
 
-def _strange(reading: Reading, pin: Pin, what: str) -> Finding:
+def _strange(reading: Reading, pin: Pin, known: Knowledge, what: str) -> Finding:
+    # Only a commit is looked up in a clone.
+    clone = f"; {where_to_look(pin, known.history)}" if pin.kind is PinKind.COMMIT else ""
     return finding(
         reading,
         pin.at,
@@ -131,7 +140,7 @@ def _strange(reading: Reading, pin: Pin, what: str) -> Finding:
         "look",
         message=f"{pin.title} {what}",
         why="nothing is known of its defects, and no patch was made for it",
-        advice="look at what it contains; with --git REPO (a clone that has it) more can be said",
+        advice=f"look at what it contains{clone}",
     )
 
 
@@ -139,7 +148,7 @@ def _saver(reading: Reading, pin: Pin, known: Knowledge) -> Iterator[Finding]:
     standing = standing_of(pin, known.saver, known.history)
     if standing is None:
         if pin.kind in (PinKind.RELEASE, PinKind.COMMIT, PinKind.TAG):
-            yield _strange(reading, pin, "is none of the recorded ones")
+            yield _strange(reading, pin, known, "is none of the recorded ones")
     elif defects := fixable(standing):
         yield _with_defects(reading, pin, known, defects, pin.title)
     yield from _build(reading, pin, standing.defects if standing else known.saver.defects)
@@ -185,7 +194,7 @@ def _megatron(reading: Reading, pin: Pin, known: Knowledge) -> Iterator[Finding]
         return
     target = known.target(pin)
     if target is None:
-        yield _strange(reading, pin, "is no target of the series")
+        yield _strange(reading, pin, known, "is no target of the series")
     elif target.release and target.release.yanked:
         yield finding(
             reading,

@@ -20,6 +20,23 @@ DOCKERFILES = ["colocate/Dockerfile", "stages/Dockerfile", "rocm/Dockerfile.rocm
 FIXED = "b5588e83de86412a48689a6583a4b567e75f7acc"
 
 
+def committed(clone: Path, path: str) -> str:
+    """Make a repository with one file, and return its commit."""
+
+    def git(*words: str) -> str:
+        settings = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
+        command = ["git", *settings, *words]
+        done = subprocess.run(command, cwd=clone, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    (clone / path).parent.mkdir(parents=True)
+    (clone / path).write_text("other\n")
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "a")
+    return git("rev-parse", "HEAD")
+
+
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A copy of the cases, as the current directory."""
@@ -119,21 +136,7 @@ def test_a_patch_with_the_right_base_and_one_on_top_of_it(patchkit: Command, her
 
 def test_a_commit_that_nobody_recorded_is_looked_up_in_a_clone(patchkit: Command, here: Path, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
-
-    def git(*words: str) -> str:
-        settings = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
-        command = ["git", *settings, *words]
-        done = subprocess.run(command, cwd=clone, capture_output=True, text=True, check=True)
-        return done.stdout.strip()
-
-    clone.mkdir()
-    git("init", "-q")
-    path = clone / "megatron/core/distributed/distributed_data_parallel.py"
-    path.parent.mkdir(parents=True)
-    path.write_text("other\n")
-    git("add", ".")
-    git("commit", "-qm", "a")
-    commit = git("rev-parse", "HEAD")
+    commit = committed(clone, "megatron/core/distributed/distributed_data_parallel.py")
     dockerfile = here / "colocate" / "Dockerfile"
     dockerfile.write_text(dockerfile.read_text().replace("core_v0.15.0", commit))
     unknown = f"docker/patch/megatron.patch: the text of Megatron-LM at {commit[:12]} is not at hand"
@@ -141,6 +144,11 @@ def test_a_commit_that_nobody_recorded_is_looked_up_in_a_clone(patchkit: Command
 
     assert unknown in patchkit("pins", "check", dockerfile).out
     assert other in patchkit("pins", "check", dockerfile, "--git", clone).out
+    assert "do:  give a clone that has it with --git REPO\n" in patchkit("pins", "check", dockerfile).out
+
+    dockerfile.write_text(dockerfile.read_text().replace(commit, "a" * 40))
+    elsewhere = f"do:  it is not in {clone}: fetch it there, or give a clone that has it\n"
+    assert elsewhere in patchkit("pins", "check", dockerfile, "--git", clone).out
 
 
 def test_a_file_that_is_not_there_or_no_text(patchkit: Command, tmp_path: Path) -> None:
@@ -223,7 +231,7 @@ def test_bump_says_what_a_smaller_fix_leaves(patchkit: Command, tmp_path: Path) 
         ),
         (
             "torch_memory_saver==0.0.7",
-            "0.0.7: it is none of the recorded ones; give a clone that has it with --git REPO",
+            "0.0.7: it is none of the recorded ones; write ==0.0.10",
         ),
     ],
 )
@@ -236,6 +244,21 @@ def test_bump_writes_nothing_when_one_pin_cannot_be_moved(
 
     assert (ran.code, ran.out.splitlines()[1:]) == (1, [f"{file}:2: refused: {reason}", "nothing is written"])
     assert file.read_text() == f"torch_memory_saver==0.0.9\n{text}\n"
+
+
+def test_bump_says_which_clone_would_tell_more(patchkit: Command, tmp_path: Path) -> None:
+    clone, file = tmp_path / "clone", tmp_path / "requirements.txt"
+    head = committed(clone, "setup.py")
+    refused = "it is none of the recorded ones; "
+
+    def reason(commit: str, *options: object) -> str:
+        file.write_text(f"git+https://github.com/fzyzcjy/torch_memory_saver@{commit}\n")
+        ran = patchkit("pins", "bump", file, "--fix", "double-release", *options)
+        return ran.out.splitlines()[0].partition(refused)[2]
+
+    assert reason("a" * 40) == "give a clone that has it with --git REPO"
+    assert reason("a" * 40, "--git", clone) == f"it is not in {clone}: fetch it there, or give a clone that has it"
+    assert reason(head, "--git", clone) == f"it is in {clone}, where no recorded commit is in its history"
 
 
 def test_bump_of_what_nothing_fixes_and_of_what_nobody_knows(patchkit: Command, here: Path) -> None:
