@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from patchkit.core.pins.base_rules import base_findings
 from patchkit.core.pins.findings import Finding, PinReport
+from patchkit.core.pins.image_rules import image_findings
 from patchkit.core.pins.judging import Knowledge, finding
 from patchkit.core.pins.model import NAMES, Pin, PinKind
 from patchkit.core.pins.patch_rules import patch_findings
@@ -28,6 +29,7 @@ def judge(readings: Sequence[Reading], known: Knowledge) -> tuple[Finding, ...]:
             *pin_findings(reading, known),
             *patch_findings(reading),
             *base_findings(reading, known),
+            *image_findings(reading),
             *(each for each in between if each.path == reading.path),
         ]
         found.extend(sorted(own, key=lambda each: (each.line, each.level != "wrong", each.rule)))

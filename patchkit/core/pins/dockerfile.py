@@ -107,6 +107,7 @@ class _Reader:
         self.declared = set()
         self.stages.append((alias, shell))
         self.script.parents.append(parent)
+        self.script.image_places.append(self._at(node.start_byte))
         self.script.images.append(image if parent is None else self.script.images[parent])
 
     def _arg(self, node: Node) -> None:

@@ -104,6 +104,8 @@ class Script:
     """For each stage the stage that it begins from; None for one that begins from an image."""
     images: list[str] = field(default_factory=list)
     """Image of each stage, as far as it is known."""
+    image_places: list[int] = field(default_factory=list)
+    """0-based place of each stage's FROM."""
     problems: list[tuple[int, str]] = field(default_factory=list)
     """Places that could not be understood, and why."""
     broken: tuple[int, str] | None = None

@@ -151,6 +151,23 @@ def test_a_commit_that_nobody_recorded_is_looked_up_in_a_clone(patchkit: Command
     assert elsewhere in patchkit("pins", "check", dockerfile, "--git", clone).out
 
 
+def test_what_a_base_image_has_is_said_to_be_unknown(patchkit: Command, tmp_path: Path) -> None:
+    file = tmp_path / "Dockerfile"
+    file.write_text("FROM slimerl/slime:${TAG}\n")
+    ran = patchkit("pins", "check", file)
+
+    assert (ran.code, ran.out) == (
+        0,
+        (
+            f"{file}:1: look: which Megatron-LM and torch_memory_saver slimerl/slime:? has was not looked into"
+            " [base-image]\n"
+            "    why: nothing in this file installs another, so the tag of the image decides\n"
+            "    do:  ask `patchkit doctor` in the image, or install pinned ones here\n"
+            "1 file, 0 pins: 0 wrong, 1 to look at\n"
+        ),
+    )
+
+
 def test_a_file_that_is_not_there_or_no_text(patchkit: Command, tmp_path: Path) -> None:
     (tmp_path / "Dockerfile").write_bytes(b"FROM x\n\xff\n")
     missing, binary = (
