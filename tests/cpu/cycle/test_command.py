@@ -71,6 +71,19 @@ def test_old_builds_are_told_from_new_ones_with_what_they_die_of(trainings: Trai
 
 @pytest.mark.behaviour
 @pytest.mark.network
+def test_another_build_than_the_one_that_the_python_has_is_tried_out_with_its_own_python_files(
+    trainings: Trainings, cycle: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Megatron imports the one of the Python, when there is one."""
+    monkeypatch.setenv("PYTHONPATH", str(fetch_saver("0.0.10").root))
+    where = ("--in", trainings.tree(MEGATRON), "--distributed-optimizer", "on", "--flags", "on")
+    code, out, _ = cycle(*where, "--tms", "0.0.9.post1")
+
+    assert (code, out.splitlines()[3:]) == (1, ["flags on, distributed: raises AssertionError in _with_region_config"])
+
+
+@pytest.mark.behaviour
+@pytest.mark.network
 def test_what_old_builds_survive_is_told_as_data(trainings: Trainings, cycle: Command) -> None:
     python = look_at_python(sys.executable)
     where = ("--in", trainings.tree(MEGATRON), "--distributed-optimizer", "on", "--flags", "off")

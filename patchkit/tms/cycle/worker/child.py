@@ -43,6 +43,8 @@ def main(job: dict[str, Any]) -> None:
         machine.put_packages(Path(job["tree"]))
         machine.put_package("patchkit", Path(job["patchkit"]))
         machine.pretend_cuda()
+        # Megatron imports the one that this Python has, and its submodules would then be taken for those of another.
+        sys.modules["torch_memory_saver"] = None  # type: ignore[assignment]
         with machine.cuda_means_cpu():
             for name in IMPORTS:
                 importlib.import_module(name)
