@@ -44,6 +44,11 @@ class LogLine:
         return self._buffer[max(0, self._start - AROUND) : self._end + AROUND]
 
     @property
+    def is_cut(self) -> bool:
+        """Whether nothing follows it, not even the end of a line: the log may end within it."""
+        return self._end == len(self._buffer)
+
+    @property
     def before(self) -> bytes:
         """What stands ``BEFORE`` bytes before it."""
         return self._buffer[max(0, self._start - BEFORE) : self._start]

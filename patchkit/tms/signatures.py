@@ -114,10 +114,11 @@ class Teller:
                 place = printed.file, printed.function, printed.line
                 self._prints.setdefault(place, []).append((name, printed.what))
 
-    def told(self, line: str) -> Told:
+    def told(self, line: str, *, is_cut: bool = False) -> Told:
         """Complete a line of torch_memory_saver: ``call=`` the call that failed, ``fix=`` before, after or unclear.
 
-        A line that names no place is returned as it is.
+        A line that names no place is returned as it is; the number of one that is cut may have lost digits, and
+        where no build prints it, it names no place.
         """
         found = _PLACE.search(line)
         if not found:
@@ -132,6 +133,8 @@ class Teller:
             elif not is_error and found["what"].startswith(what):
                 calls.setdefault("", []).append(name)
         names = tuple(name for name in self._builds if any(name in those for those in calls.values()))
+        if is_cut and not names and found.end() == len(line):
+            return Told(line[: found.start("file")], None)
         call = "+".join(name for name in calls if name) or "unknown"
         return Told(f"{line} call={call} fix={_side(names, self._before_fix)}", names)
 

@@ -72,9 +72,9 @@ def triage(log: BinaryIO, records: SaverRecords) -> Triage:
     teller = Teller(builds, before_fix)
 
     @lru_cache(maxsize=4096)
-    def read(message: str) -> tuple[tuple[str, ...] | None, tuple[Signature, ...]]:
+    def read(message: str, *, is_cut: bool) -> tuple[tuple[str, ...] | None, tuple[Signature, ...]]:
         """A crash that repeats itself says the same again and again."""
-        told = teller.told(message)
+        told = teller.told(message, is_cut=is_cut)
         return told.builds, tuple(item for item in known.signatures if item.is_line(told.text))
 
     # Lines of different builds say different things, although they are of one kind.
@@ -82,7 +82,7 @@ def triage(log: BinaryIO, records: SaverRecords) -> Triage:
     common: tuple[str, ...] | None = None
     for line in reader.lines():
         for before, message in messages(without_terminal(line.raw.decode(errors="replace"))):
-            message_builds, possible = read(message.strip())
+            message_builds, possible = read(message.strip(), is_cut=line.is_cut)
             common = _agreeing(common, message_builds)
             signature = next((item for item in possible if _fits(item, line)), None)
             if signature:

@@ -73,6 +73,11 @@ Thread 0x00007f (most recent call first):
         # Release in f05a875, unmap in b5588e8.
         (driver(1, "free", 104), "double-release"),
         (driver(1, "free", 118), "free-failed"),
+        ("[torch_memory_saver.cpp] CUresult error: 1 (invalid argum", "driver-call-cut"),
+        (
+            "[torch_memory_saver.cpp] CUresult error: 1 (invalid argument)  file=csrc/core.cpp func=fr\n",
+            "driver-call-cut",
+        ),
         (driver(1, "free", 9999), "free-failed"),
         (driver(2, "pause", 133, kind="cudaError"), "pinned-host-memory"),
         (driver(2, "pause", 112, kind="cudaError"), "pinned-host-memory"),
@@ -222,6 +227,14 @@ def test_the_line_that_it_prints_tells_the_build(line: str, builds: list[str], c
     assert item.builds is not None
     assert [name[:7] if len(name) == 40 else name for name in item.builds] == builds
     assert (item.conclusion or "").startswith(conclusion)
+
+
+def test_a_number_at_the_end_of_a_log_that_is_cut_may_have_lost_digits() -> None:
+    whole = driver(1, "free", 81).rstrip("\n")
+    (kept,), (lost,), (ended,) = found(whole), found(whole[:-1]), found(f"{whole[:-1]}\n")
+
+    assert (kept.signature.id, ended.signature.id) == ("double-release", "free-failed")
+    assert (lost.signature.id, lost.builds) == ("driver-call-cut", None)
 
 
 def test_lines_of_one_log_together_narrow_the_build_down() -> None:
@@ -390,7 +403,7 @@ def test_lines_and_bytes_are_counted_whatever_they_are(log: bytes, lines: int) -
 
 def test_a_truncated_last_line_counts_as_far_as_it_goes() -> None:
     assert found(driver(1, "free", 65)[:-1])[0].signature.id == "double-release"
-    assert found(driver(1, "free", 65)[:60])[0].signature.id == "driver-call"
+    assert found(driver(1, "free", 65)[:60])[0].signature.id == "driver-call-cut"
 
 
 def test_an_endless_line_is_cut_around_what_it_says() -> None:
