@@ -391,6 +391,16 @@ def test_half_of_what_is_wanted_is_nothing() -> None:
     assert config == OldConfig()
 
 
+def test_what_is_no_config_of_this_model_is_refused() -> None:
+    with pytest.raises(ArgumentRuleError, match="a config is expected, not the class NewConfig: all would have"):
+        enable_no_backup(NewConfig)
+    assert NewConfig.disable_grad_buffers_cpu_backup is False
+    keywords: dict[str, Any] = {"ddp_config": Frozen()}
+    with pytest.raises(CapabilityError, match="Frozen is frozen: disable_grad_buffers_cpu_backup cannot be set"):
+        enable_no_backup(keywords)
+    assert keywords == {"ddp_config": Frozen()}
+
+
 def test_user_buffers_of_nccl_are_refused() -> None:
     with pytest.raises(ArgumentRuleError, match="nccl_ub allocates the buffers in a pool of NCCL"):
         enable_no_backup(NewConfig(nccl_ub=True))
