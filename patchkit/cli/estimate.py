@@ -15,9 +15,15 @@ from patchkit.tms.estimate import Estimate
 
 _WIDTH = 48
 
+_PYTHON = {"True": True, "False": False, "None": None}
+"""As a namespace prints them; as text they would all count as true."""
+
 
 def read_arguments(file: Path | None, assignments: Sequence[str]) -> dict[str, Any]:
-    """Return Megatron's arguments by name: a JSON object, and NAME=VALUE over it, the value as JSON or as text."""
+    """Return Megatron's arguments by name: a JSON object, and NAME=VALUE over it.
+
+    A value is JSON, Python's True, False or None, or else text.
+    """
     found: dict[str, Any] = {}
     if file is not None:
         try:
@@ -30,11 +36,17 @@ def read_arguments(file: Path | None, assignments: Sequence[str]) -> dict[str, A
         name, equals, text = assignment.partition("=")
         if not equals:
             raise UsageError(f"--set {assignment}: NAME=VALUE is expected")
-        try:
-            found[name.strip().replace("-", "_")] = json.loads(text)
-        except ValueError:
-            found[name.strip().replace("-", "_")] = text
+        found[name.strip().replace("-", "_")] = _value(text.strip())
     return found
+
+
+def _value(text: str) -> Any:
+    if text in _PYTHON:
+        return _PYTHON[text]
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def precision(arguments: Mapping[str, Any]) -> dict[str, Any]:

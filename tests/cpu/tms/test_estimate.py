@@ -302,6 +302,14 @@ def test_other_kinds_of_models_are_read_by_name() -> None:
             "layers over pipeline stages",
         ),
         ({"num_experts": 8, "expert_model_parallel_size": 3}, "cannot be divided by 3"),
+        # Sizes that would make something of nothing, or less than nothing.
+        ({"world_size": 0}, "world_size is no positive number: 0"),
+        ({"num_layers": True}, "num_layers is needed, as a positive number; it is True"),
+        ({"num_experts": -2}, "num_experts is no number: -2"),
+        ({"context_parallel_size": -1}, "context_parallel_size is no positive number: -1"),
+        ({"num_query_groups": 0}, "num_query_groups is no positive number: 0"),
+        ({"num_query_groups": 7}, "attention heads over query groups: 32 cannot be divided by 7"),
+        ({"use_distributed_optimizer": "no"}, "use_distributed_optimizer is neither true nor false: 'no'"),
     ],
 )
 def test_what_cannot_be_counted_is_refused(changes: dict[str, Any], message: str) -> None:
@@ -409,6 +417,7 @@ def test_what_is_kept_of_backups_is_on_the_host_while_it_trains(
         (["--tms", "main"], "--tms main: a release is expected, such as 0.0.10"),
         (["--set", "layers"], "--set layers: NAME=VALUE is expected"),
         (["--set", "num_layers=2"], "hidden_size is needed"),
+        (["--set", "bf16=no"], "bf16 is neither true nor false: 'no'"),
         ([Path(__file__)], "test_estimate.py: "),
     ],
 )
@@ -417,6 +426,17 @@ def test_a_question_that_makes_no_sense_is_code_2(command: Command, words: list[
 
     assert (code, out) == (2, "")
     assert message in err
+
+
+@pytest.mark.parametrize(
+    ("word", "parameter_bytes"), [("true", 2), ("True", 2), ("false", 4), ("False", 4), ("None", 4), ("null", 4)]
+)
+def test_a_switch_is_written_as_in_json_or_as_in_python(
+    command: Command, config: Path, word: str, parameter_bytes: int
+) -> None:
+    _, out, _ = command("tms", "estimate", config, "--set", f"bf16={word}", "--format", "json")
+
+    assert json.loads(out)["phases"][0]["device"]["parameters"] == parameter_bytes * P
 
 
 @pytest.mark.parametrize(
