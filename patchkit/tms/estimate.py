@@ -29,7 +29,7 @@ class Setting:
     weight_copies: int = 0
     """Copies of the parameters that the framework keeps on the host all the time, such as a restorer's."""
     backup_kept: bool = False
-    """Backups stay on the host after a resume: retain_cpu_backup, and builds up to 0.0.9.post1."""
+    """Backups stay on the host after a resume: OffloadGuard(retain_backups=True), and builds up to 0.0.9.post1."""
     activations: int = 0
     """Bytes on the device while it trains, beside all that is counted here."""
     untracked: int = 0

@@ -397,8 +397,8 @@ def test_without_pillow_a_png_is_refused_with_what_to_do(
         ([], 0),
         (["--tms", "0.0.10"], 0),
         (["--tms", "0.0.9.post1"], 6 * P + 12 * P // 8),
-        (["--tms", "0.0.10", "--retain-cpu-backup"], 6 * P + 12 * P // 8),
-        (["--backup-kept", "--no-grad-backup"], 2 * P + 12 * P // 8),
+        (["--tms", "0.0.10", "--retain-backups"], 6 * P + 12 * P // 8),
+        (["--retain-backups", "--no-grad-backup"], 2 * P + 12 * P // 8),
     ],
 )
 def test_what_is_kept_of_backups_is_on_the_host_while_it_trains(

@@ -259,7 +259,7 @@ def test_a_backup_that_is_read_in_place_keeps_its_tag_from_being_resumed(run: Ru
     ("program", "version", "words"),
     [
         ("host_bytes_of_a_cycle", NEW, ["--tms", NEW]),
-        ("host_bytes_of_a_cycle_that_retains", NEW, ["--tms", NEW, "--retain-cpu-backup"]),
+        ("host_bytes_of_a_cycle_that_retains", NEW, ["--tms", NEW, "--retain-backups"]),
         ("host_bytes_of_a_cycle", OLD, ["--tms", OLD]),
         ("host_bytes_of_a_cycle", "0.0.9", ["--tms", "0.0.9"]),
     ],
