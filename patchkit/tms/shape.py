@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from patchkit.errors import UsageError
 from patchkit.tms.layers import (
@@ -102,7 +102,7 @@ def from_megatron(arguments: Mapping[str, Any]) -> tuple[Shape, Layout]:
         found = next((arguments[name] for name in names if arguments.get(name) is not None), None)
         if not _is_number(found, 1):
             raise UsageError(f"{' or '.join(names)} is needed, as a positive number; it is {found!r}")
-        return int(found)
+        return found
 
     for name in _UNKNOWN:
         if get(name) and not (name == "encoder_num_layers" and get(name) == get("num_layers")):
@@ -149,7 +149,7 @@ def from_megatron(arguments: Mapping[str, Any]) -> tuple[Shape, Layout]:
     return shape, layout
 
 
-def _is_number(value: Any, least: int) -> bool:
+def _is_number(value: Any, least: int) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
