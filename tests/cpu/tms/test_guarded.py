@@ -161,6 +161,8 @@ CASES = [
     Case("C17", "groups_alive_at_the_pause", NEW, FAULT, "HeldError"),
     Case("T03", "empty_the_cache_after_a_cycle", NEW, 0, 7),
     Case("C02", "sleep_without_room_on_the_host", NEW, NO_ROOM, "HostMemoryError", {HOST: "1048576"}),
+    Case("C02", "sleep_again_with_what_was_retained", NEW, 5, 5, {HOST: "1048576"}),
+    Case("C02", "sleep_again_with_more_than_was_retained", NEW, NO_ROOM, "HostMemoryError", {HOST: "1048576"}),
     Case("T20", "wake_while_the_engine_has_the_device", NEW, NO_ROOM, "DeviceMemoryError", {DEVICE: "3145728"}),
     Case("C04", "train_after_the_reference", NEW, 3, "ContentsError"),
     Case("C04, C07", "switch_back_before_training", NEW, 7, 7),
