@@ -392,6 +392,19 @@ def backup_read_after_the_resume(world: World) -> Any:
     return int(view.sum())
 
 
+def backups_of_conjugates_and_negations(world: World) -> Any:
+    """What a tensor says of itself is not in its memory: active and paused it has to be the same."""
+    tensor = world.torch_tensor(world.optimizer())
+    tensors = [tensor.view(world.torch.complex64).conj(), tensor.view(world.torch.complex64).conj().imag]
+    active = [world.cpu_backup(each) for each in tensors]
+    world.guard.pause()
+    paused = [world.cpu_backup(each) for each in tensors]
+    return [
+        [bool(each.is_conj()), bool(each.is_neg()), bool((before == after).all())]
+        for each, before, after in zip(tensors, active, paused, strict=True)
+    ]
+
+
 def backup_kept_from_an_earlier_pause(world: World) -> Any:
     world.saver.retain_cpu_backup = True
     memory = world.optimizer()

@@ -250,6 +250,14 @@ def test_a_backup_is_a_view_or_a_copy_or_none_and_never_the_end(run: Run, case: 
 @pytest.mark.network
 @pytest.mark.behaviour
 @WITH_TORCH
+def test_a_backup_of_a_conjugate_or_a_negation_is_one(run: Run) -> None:
+    found = run("backups_of_conjugates_and_negations", NEW, guarded=True, torch=True)
+    assert found == [[True, False, True], [False, True, True]], run.text
+
+
+@pytest.mark.network
+@pytest.mark.behaviour
+@WITH_TORCH
 def test_a_backup_that_is_read_in_place_keeps_its_tag_from_being_resumed(run: Run) -> None:
     # Without the guard it reads memory that was given back.
     assert run("backup_read_after_the_resume", NEW, guarded=True, torch=True) == "HeldError"
