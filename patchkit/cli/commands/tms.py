@@ -213,6 +213,8 @@ def estimate_command(
         untracked=untracked,
     )
     found = estimate(*from_megatron(arguments), setting)
+    for name in arguments.idle:
+        click.echo(f"note: nothing here depends on {name}; is that its name in Megatron's namespace?", err=True)
     if picture is not None:
         write_picture(picture, found)
     if style == "json":

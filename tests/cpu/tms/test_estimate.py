@@ -428,6 +428,24 @@ def test_a_question_that_makes_no_sense_is_code_2(command: Command, words: list[
     assert message in err
 
 
+def test_the_example_of_the_page_is_what_comes_of_it(command: Command, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "estimate.md").read_text(encoding="utf-8")
+    config = tmp_path / "llama3-8b.json"
+    config.write_text(page.split("```json\n")[1].partition("```")[0])
+    (asked, said) = page.split("```console\n$ patchkit ")[1].partition("\n```")[0].split("\n")
+    words = [{config.name: config, "bars.svg": tmp_path / "bars.svg"}.get(word, word) for word in asked.split()]
+    code, out, err = command(*words[: words.index("|")])
+
+    assert (code, out.split("\n")[0], err) == (0, said, "")
+
+
+def test_a_name_that_nothing_depends_on_is_noted(command: Command, config: Path) -> None:
+    code, _, err = command("tms", "estimate", config, "--set", "disable-bias-linear=true", "--set", "--num-layers=16")
+
+    assert code == 0
+    assert err == ("note: nothing here depends on disable_bias_linear; is that its name in Megatron's namespace?\n")
+
+
 @pytest.mark.parametrize(
     ("word", "parameter_bytes"), [("true", 2), ("True", 2), ("false", 4), ("False", 4), ("None", 4), ("null", 4)]
 )
