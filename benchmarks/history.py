@@ -1,6 +1,6 @@
 """Time and memory of ``patchkit history``, cold and warm, against `git log --raw` in the same run.
 
-    python benchmarks/history.py --git CLONE [--range A..B]... [--all] [--rounds 5] [--json FILE]
+    python -m benchmarks.history --git CLONE [--range A..B]... [--all] [--rounds 5] [--json FILE]
 
 Every figure is of whole processes. Cold is one run with an empty cache; warm, git and a bare Python are the best of the
 rounds, interleaved, since machines are noisy: ratios are what counts. Memory is the proportional set size (PSS) of the
@@ -22,6 +22,8 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmarks.timing import as_installed
+
 RANGES = ("core_v0.14.0..core_v0.16.0", "core_v0.14.0..main", "3714d81d..dev")
 FILES = ("distributed_data_parallel.py", "distributed_data_parallel_config.py", "param_and_grad_buffer.py")
 PATHS = [f"megatron/core/distributed/{name}" for name in FILES]
@@ -41,7 +43,7 @@ class Ran:
 
 def run(command: list[str], cache: Path | None = None, *, memory: bool = False) -> Ran:
     """Run a command to its end."""
-    environment = {**os.environ, **({"PATCHKIT_CACHE": str(cache)} if cache else {})}
+    environment = as_installed(**({"PATCHKIT_CACHE": str(cache)} if cache else {}))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment) as process:

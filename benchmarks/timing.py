@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
@@ -10,6 +11,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 PATCHKIT = [str(Path(sys.executable).with_name("patchkit"))]
+
+
+def as_installed(**variables: str) -> dict[str, str]:
+    """Return the environment with some variables, and with the bytecode that an installation keeps.
+
+    Where Python may not write it, every start would compile the package anew, and that would be measured.
+    """
+    return {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"} | variables
 
 
 def run(
@@ -21,7 +30,7 @@ def run(
 ) -> float:
     """Run a command and return its wall time in milliseconds. Raises when its exit code is none of ``codes``."""
     begin = time.perf_counter()
-    done = subprocess.run(command, check=False, cwd=folder, env=environment, capture_output=True)
+    done = subprocess.run(command, check=False, cwd=folder, env=environment or as_installed(), capture_output=True)
     if done.returncode not in codes:
         raise RuntimeError(f"{command}: exit {done.returncode}: {done.stderr.decode(errors='replace')}")
     return (time.perf_counter() - begin) * 1000

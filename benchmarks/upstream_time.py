@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-from benchmarks.timing import PATCHKIT, medians, peak_mib, run
+from benchmarks.timing import PATCHKIT, as_installed, medians, peak_mib, run
 from patchkit.operations.sources import fetch_releases, load_workspace
 from patchkit.store.cache import default_cache
 from patchkit.store.location import default_patches
@@ -48,11 +47,11 @@ def main() -> None:
         checkout = scratch / "checkout"
         clone = ["git", "clone", "--quiet", "--shared", "--no-checkout", str(options.git), str(checkout)]
         subprocess.run(clone, check=True)
-        environment = {**os.environ, "PATCH": str(patch)}
+        environment = as_installed(PATCH=str(patch))
         cold_cache = scratch / "cache"
         cold_cache.mkdir()
         (cold_cache / "wheels").symlink_to(default_cache() / "wheels")
-        cold = {**os.environ, "PATCHKIT_CACHE": str(cold_cache)}
+        cold = as_installed(PATCHKIT_CACHE=str(cold_cache))
 
         def loop(how: str) -> float:
             script = _LOOP.format(how=how)

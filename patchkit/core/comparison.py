@@ -9,6 +9,7 @@ from functools import cached_property
 from patchkit.core.carried import Conflict
 from patchkit.core.lines import lines_of
 from patchkit.core.merging.alignment import Edit, line_edits
+from patchkit.core.merging.blocks import met_across_blanks
 from patchkit.core.merging.merge import Region, combine
 from patchkit.core.merging.surroundings import Outline, outline
 from patchkit.core.merging.windows import Sides
@@ -25,10 +26,13 @@ class Comparison:
         """What the patch changes: from the base's lines to the changed text's."""
         self.theirs = line_edits(base, target)
         """What the target changed: from the base's lines to the target's."""
-        self.regions = combine(self.ours, self.theirs, self.sides.changed, self.sides.target)
-        """What the patch changes, with what the target changed right there."""
         self.path = path
         self.is_python = path.endswith((".py", ".pyi"))
+        mine, yours = list(self.ours), list(self.theirs)
+        if self.is_python:
+            met_across_blanks(*self.sides, mine, yours)
+        self.regions = combine(mine, yours, self.sides.changed, self.sides.target)
+        """What the patch changes, with what the target changed right there."""
 
     @property
     def is_structured(self) -> bool:

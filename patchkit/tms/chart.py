@@ -16,6 +16,7 @@ COLOURS: Mapping[str, str] = {
     "parameters": "#4e79a7",
     "gradients": "#f28e2b",
     "optimizer": "#59a14f",
+    "packing": "#bab0ac",
     "activations": "#edc948",
     "untracked": "#9c9c9c",
     "update buffer": "#b07aa1",

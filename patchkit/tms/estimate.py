@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from patchkit.tms.layers import Layout, Shape, rank_parameters
+from patchkit.tms.layers import Layout, Shape
+from patchkit.tms.packing import Kept, reserved
+from patchkit.tms.tensors import Tensors, rank_tensors
 
 PHASES = ("train", "sleep", "save", "update")
 
@@ -30,6 +32,11 @@ class Setting:
     """Copies of the parameters that the framework keeps on the host all the time, such as a restorer's."""
     backup_kept: bool = False
     """Backups stay on the host after a resume: OffloadGuard(retain_backups=True), and builds up to 0.0.9.post1."""
+    region_pool: bool = False
+    """Hook mode torch: the region's pool keeps what is empty, so that a pause backs it up."""
+    step_bytes: int = 0
+    """With it, what the first step takes of that pool for a while for an element of the optimizer's share: 4 with
+    torch's AdamW, 0 with a FusedAdam or where it is not in a region."""
     activations: int = 0
     """Bytes on the device while it trains, beside all that is counted here."""
     untracked: int = 0
@@ -70,19 +77,24 @@ class Estimate:
 
 def estimate(shape: Shape, layout: Layout, setting: Setting) -> Estimate:
     """Return the bytes of the rank with the most parameters. Raises UsageError for what does not divide."""
-    ranks = [rank_parameters(shape, layout, stage) for stage in range(layout.pipeline)]
-    stage = max(range(layout.pipeline), key=lambda at: sum(ranks[at]))
-    dense, expert = ranks[stage]
+    ranks = [rank_tensors(shape, layout, stage) for stage in range(layout.pipeline)]
+    stage = max(range(layout.pipeline), key=lambda at: sum(map(sum, ranks[at])))
+    dense, expert = map(sum, ranks[stage])
     everything = dense + expert
     kept = _kept(dense, expert, layout, setting)
-    backup = {
-        "backup of parameters": kept["parameters"] if setting.parameter_backup else 0,
-        "backup of gradients": kept["gradients"] if setting.gradient_backup else 0,
-        "backup of optimizer": kept["optimizer"],
+    packing = _packing(ranks[stage], layout, setting, kept)
+    backed = {
+        "parameters": setting.parameter_backup,
+        "gradients": setting.gradient_backup,
+        "optimizer": True,
     }
+    backup = {f"backup of {part}": kept[part] for part in backed if backed[part]}
+    backup["backup of packing"] = sum(packing[part] for part in backed if backed[part])
+    kept = {**kept, "packing": sum(packing.values())}
     always = {"weight copies": setting.weight_copies * everything * setting.parameter_bytes}
     awake = {**always, **(backup if setting.backup_kept else {})}
     untracked = {"untracked": setting.untracked}
+    # A copy on the host has no segments.
     staged = {"checkpoint": kept["optimizer"] + _shared(dense, expert, layout, setting.parameter_bytes)}
     phases = (
         _phase("train", {**kept, "activations": setting.activations, **untracked}, awake),
@@ -96,13 +108,40 @@ def estimate(shape: Shape, layout: Layout, setting: Setting) -> Estimate:
 def _kept(dense: int, expert: int, layout: Layout, setting: Setting) -> dict[str, int]:
     """What a rank holds on the device between steps."""
     everything = dense + expert
-    # Of parameters in fp32 the optimizer has no copy of its own.
-    state = setting.optimizer_bytes + (4 if setting.parameter_bytes < 4 else 0)
+    state = setting.optimizer_bytes + _main_bytes(setting)
     return {
         "parameters": everything * setting.parameter_bytes,
         "gradients": everything * setting.gradient_bytes,
         "optimizer": _shared(dense, expert, layout, state) if setting.distributed_optimizer else everything * state,
     }
+
+
+def _packing(tensors: Tensors, layout: Layout, setting: Setting, kept: Mapping[str, int]) -> dict[str, int]:
+    """What torch reserves beside the bytes of each part; parameters that have no buffer are with the optimizer."""
+    moment = setting.optimizer_bytes // 2
+    shares = (layout.data, layout.expert_data) if setting.distributed_optimizer else None
+    found = reserved(
+        tensors,
+        Kept(
+            parameter_bytes=setting.parameter_bytes,
+            gradient_bytes=setting.gradient_bytes,
+            main_bytes=_main_bytes(setting),
+            moments=(moment, setting.optimizer_bytes - moment),
+            shares=shares,
+            step_bytes=setting.step_bytes if setting.region_pool else 0,
+            gives_back=not setting.region_pool,
+        ),
+    )
+    buffers = {"gradients": found.gradients - kept["gradients"]}
+    if not setting.distributed_optimizer:
+        return {**buffers, "parameters": 0, "optimizer": found.rest - kept["parameters"] - kept["optimizer"]}
+    parameters = found.parameters - kept["parameters"]
+    return {**buffers, "parameters": parameters, "optimizer": found.rest - kept["optimizer"]}
+
+
+def _main_bytes(setting: Setting) -> int:
+    # Of parameters in fp32 the optimizer has no copy of its own.
+    return 4 if setting.parameter_bytes < 4 else 0
 
 
 def _shared(dense: int, expert: int, layout: Layout, each: int) -> int:

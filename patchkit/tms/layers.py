@@ -1,4 +1,4 @@
-"""How many parameters a rank of Megatron holds, from the shape of the model and the sizes of parallelism."""
+"""The shape of a model, and the sizes of parallelism, as Megatron has them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ MAMBA, ATTENTION, MLP, EXPERTS = "M*-E"
 """Kinds of layers in a hybrid model, with one part each, as its pattern has them."""
 DENSE, SPARSE = "de"
 """Layers of a GPT: attention with an MLP, attention with experts."""
-
-_MAMBA_EXPAND, _MAMBA_CONVOLUTION = 2, 4
-"""Defaults of MambaMixer that no argument changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,105 +121,6 @@ class Layout:
         if sum(sizes) != layers or min(sizes) < 0:
             raise UsageError(f"layers over pipeline stages: {layers} are not {' + '.join(map(str, sizes))}")
         return slice(sum(sizes[:stage]), sum(sizes[: stage + 1]))
-
-
-def rank_parameters(shape: Shape, layout: Layout, stage: int) -> tuple[int, int]:
-    """Return the (dense, expert) parameters of a rank of pipeline stage ``stage``, counted from 0."""
-    own = shape.kinds[layout.stage(shape.layers, stage)]
-    dense, expert = (sum(sizes) for sizes in zip((0, 0), *(_layer(kind, shape, layout) for kind in own), strict=True))
-    last = stage == layout.pipeline - 1
-    if last and shape.predictors:
-        more, experts = _layer(shape.kinds[-1], shape, layout)
-        # Two norms, a projection of both halves, and a norm at its end; where the embedding is not, a copy of it.
-        joined = 2 * shape.hidden * shape.hidden // layout.tensor + 3 * _norm(shape)
-        dense += shape.predictors * (more + joined) + (_embedding(shape, layout) if stage else 0)
-        expert += shape.predictors * experts
-    return dense + _ends(shape, layout, stage), expert
-
-
-def _layer(kind: str, shape: Shape, layout: Layout) -> tuple[int, int]:
-    """Return the (dense, expert) parameters of one layer, with a norm for each of its parts."""
-    attention = (_latent if shape.latent else _attention)(shape, layout) if kind in (DENSE, SPARSE, ATTENTION) else 0
-    if kind in (SPARSE, EXPERTS):
-        router = shape.hidden * (shape.experts + shape.shared_expert_gate) + shape.linear_bias * shape.experts
-        shared = _mlp(shape, layout, shape.shared_expert_ffn)
-        norms = 2 if kind == SPARSE else 1
-        return attention + router + shared + norms * _norm(shape), _experts(shape, layout)
-    if kind == DENSE:
-        return attention + _mlp(shape, layout, shape.ffn) + 2 * _norm(shape), 0
-    parts = {ATTENTION: attention, MLP: _mlp(shape, layout, shape.ffn), MAMBA: _mamba(shape, layout)}
-    return parts[kind] + _norm(shape), 0
-
-
-def _norm(shape: Shape, size: int | None = None) -> int:
-    """A norm, which every tensor-parallel rank has whole."""
-    return (shape.hidden if size is None else size) * shape.norm_parameters
-
-
-def _attention(shape: Shape, layout: Layout) -> int:
-    queries, keys = shape.heads * shape.channels, 2 * shape.groups * shape.channels
-    matrices = shape.hidden * (2 * queries + keys)
-    bias = (queries + keys) if shape.linear_bias or shape.qkv_bias else 0
-    norms = 2 * _norm(shape, shape.channels) if shape.qk_norm else 0
-    split = exactly(matrices + bias, layout.tensor, "attention over tensor parallelism")
-    return split + norms + (shape.hidden if shape.linear_bias else 0)
-
-
-def _latent(shape: Shape, layout: Layout) -> int:
-    """Latent attention; what goes down to a rank is whole on every tensor-parallel rank (Transformer Engine)."""
-    latent = shape.latent or Latent(query_rank=None, key_rank=0, channels=0, position_channels=0, value_channels=0)
-    queries = shape.heads * (latent.channels + latent.position_channels)
-    split = latent.key_rank * shape.heads * (latent.channels + latent.value_channels)
-    split += shape.heads * latent.value_channels * shape.hidden
-    whole = shape.hidden * (latent.key_rank + latent.position_channels)
-    if latent.query_rank is None:
-        split += shape.hidden * queries
-    else:
-        split += latent.query_rank * queries
-        whole += shape.hidden * latent.query_rank
-    norms = _norm(shape, latent.key_rank + (latent.query_rank or 0)) if shape.qk_norm else 0
-    bias = shape.hidden if shape.linear_bias else 0
-    return exactly(split, layout.tensor, "attention over tensor parallelism") + whole + norms + bias
-
-
-def _mamba(shape: Shape, layout: Layout) -> int:
-    mamba = shape.mamba
-    inner = shape.hidden * _MAMBA_EXPAND if mamba.heads is None else mamba.heads * mamba.head
-    heads = exactly(inner, mamba.head, "the inner size of Mamba over its heads")
-    states = 2 * mamba.groups * mamba.state
-    entry, exit_ = shape.hidden * (2 * inner + states + heads), inner * shape.hidden
-    convolution = (inner + states) * (_MAMBA_CONVOLUTION + 1)
-    # A, D and the step of each head, and the gated norm, which is an RMSNorm always.
-    return exactly(entry + convolution + 3 * heads + inner + exit_, layout.tensor, "Mamba over tensor parallelism")
-
-
-def _mlp(shape: Shape, layout: Layout, ffn: int) -> int:
-    first = (2 if shape.gated else 1) * ffn
-    split = shape.hidden * (first + ffn) + (first if shape.linear_bias else 0)
-    whole = shape.hidden if shape.linear_bias and ffn else 0
-    return exactly(split, layout.tensor, "ffn over tensor parallelism") + whole
-
-
-def _experts(shape: Shape, layout: Layout) -> int:
-    local = exactly(shape.experts, layout.expert, "experts over expert parallelism")
-    first = (2 if shape.gated else 1) * shape.expert_ffn
-    split = shape.hidden * (first + shape.expert_ffn) + (first if shape.linear_bias else 0)
-    each = exactly(split, layout.experts_tensor, "an expert over expert tensor parallelism")
-    return local * (each + (shape.hidden if shape.linear_bias else 0))
-
-
-def _embedding(shape: Shape, layout: Layout) -> int:
-    multiple = shape.vocabulary_multiple * layout.tensor
-    words = -(-shape.vocabulary // multiple) * multiple // layout.tensor
-    return (words + shape.positions) * shape.hidden
-
-
-def _ends(shape: Shape, layout: Layout, stage: int) -> int:
-    first, last = stage == 0, stage == layout.pipeline - 1
-    # A tied output embedding on another stage than the input embedding is a second copy.
-    output = last and not (shape.tied and first)
-    words = _embedding(shape, layout) - shape.positions * shape.hidden
-    return first * _embedding(shape, layout) + output * words + last * _norm(shape)
 
 
 def exactly(value: int, parts: int, what: str) -> int:

@@ -18,8 +18,8 @@ from patchkit.tms.layers import (
     Mamba,
     Shape,
     exactly,
-    rank_parameters,
 )
+from patchkit.tms.tensors import rank_parameters
 
 __all__ = ["Latent", "Layout", "Mamba", "Shape", "from_megatron", "rank_parameters"]
 

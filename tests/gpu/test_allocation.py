@@ -18,8 +18,8 @@ from .test_cycle import beside_unpatched, different, each, steps
 pytestmark = pytest.mark.gpu
 
 NEAR = 0.01
-SEGMENTS = 0.03
-"""What torch's segments waste, which the estimate does not count: tensors of 1 to 10 MiB share segments of 20 MiB."""
+CACHED = 0.03
+"""What the estimate does not count: segments in which there were activations when the optimizer made its state."""
 
 
 def pauses(answered: Answered) -> list[dict[str, Any]]:
@@ -38,6 +38,8 @@ def estimated(case: Case) -> Estimate:
         "num_attention_heads": size["heads"],
         "padded_vocab_size": size["vocabulary"],
         "untie_embeddings_and_output_weights": True,
+        "position_embedding_type": "learned_absolute",
+        "max_position_embeddings": size["sequence"],
     }
     setting = Setting(gradient_backup=not case.grads, parameter_backup=not case.params)
     return estimate(*from_megatron(arguments), setting)
@@ -83,10 +85,10 @@ def test_later_pauses_are_near_the_estimate_from_the_arguments(ask: Ask, cases: 
     spare = 32 << 20  # It is freed while paused, and not of the model.
 
     assert [each["paused"]["host"] - each["before"]["host"] for each in later] == pytest.approx(
-        [phases["sleep"].host_bytes + spare] * len(later), rel=SEGMENTS
+        [phases["sleep"].host_bytes + spare] * len(later), rel=CACHED
     )
     assert [each["before"]["device"] - each["paused"]["device"] for each in later] == pytest.approx(
-        [phases["train"].device_bytes + spare] * len(later), rel=SEGMENTS
+        [phases["train"].device_bytes + spare] * len(later), rel=CACHED
     )
 
 

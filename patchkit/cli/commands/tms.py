@@ -175,6 +175,19 @@ def triage_command(*, logs: tuple[BinaryIO, ...], style: str) -> int:
     "--tms", "version", metavar="VERSION", help="The release of torch_memory_saver; before 0.0.10 backups always stay."
 )
 @click.option(
+    "--hook-mode",
+    type=click.Choice(["preload", "torch"]),
+    default="preload",
+    help="With torch a region's pool keeps what is empty. Default: preload.",
+)
+@click.option(
+    "--step-bytes",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="BYTES",
+    help="What a step in a region takes for an element, with --hook-mode torch: 4 with AdamW of torch.",
+)
+@click.option(
     "--activations", type=click.IntRange(min=0), default=0, metavar="BYTES", help="On the device in training."
 )
 @click.option("--untracked", type=click.IntRange(min=0), default=0, metavar="BYTES", help="On the device all the time.")
@@ -196,6 +209,8 @@ def estimate_command(
     weight_copies: int | None,
     retain_backups: bool,
     version: str | None,
+    hook_mode: str,
+    step_bytes: int,
     activations: int,
     untracked: int,
     picture: Path | None,
@@ -209,6 +224,8 @@ def estimate_command(
         parameter_backup=not no_param_backup,
         weight_copies=int(no_param_backup) if weight_copies is None else weight_copies,
         backup_kept=retain_backups or (version is not None and keeps_backups(version)),
+        region_pool=hook_mode == "torch",
+        step_bytes=step_bytes,
         activations=activations,
         untracked=untracked,
     )

@@ -9,6 +9,7 @@ import pytest
 
 from patchkit.core import carry
 from patchkit.core.carry import CarryResult, carry_file
+from patchkit.core.carrying import Carrying
 from patchkit.core.uncollected import uncollected
 
 
@@ -43,7 +44,7 @@ def test_a_collector_that_the_caller_stopped_stays_stopped() -> None:
 def test_carrying_a_file_leaves_the_collector_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
 
-    class Noting(carry.Carrying):
+    class Noting(Carrying):
         def result(self) -> CarryResult:
             seen.append(gc.isenabled())
             return super().result()

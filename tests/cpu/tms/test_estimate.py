@@ -130,6 +130,10 @@ def test_experts_are_shared_out_over_their_own_ranks() -> None:
 
 
 P = 8_030_261_248
+BUFFERS = {"parameters": (7659 << 21) - 2 * P, "gradients": (15317 << 21) - 4 * P}
+"""What the buffers lack to a multiple of 2 MiB."""
+PACKING = 592_545_792
+"""Of one rank of eight; test_packing.py has what it is made of."""
 
 
 ESTIMATE = (estimate(LLAMA, Layout(data=8), Setting()), "bytes of a rank by phase")
@@ -141,6 +145,7 @@ def phases(**changes: Any) -> dict[str, Phase]:
 
 def test_the_phases_of_a_training_with_everything_backed_up() -> None:
     kept = {"parameters": 2 * P, "gradients": 4 * P, "optimizer": 12 * P // 8}
+    kept["packing"] = PACKING
     backup = {f"backup of {part}": size for part, size in kept.items()}
     found = phases(activations=5, untracked=3, update_buffer=7)
 
@@ -155,10 +160,11 @@ def test_the_phases_of_a_training_with_everything_backed_up() -> None:
 def test_the_flags_save_four_and_two_bytes_a_parameter_and_a_restorer_takes_two() -> None:
     before = phases()["sleep"].host_bytes
 
-    assert before - phases(gradient_backup=False)["sleep"].host_bytes == 4 * P
-    assert before - phases(gradient_backup=False, parameter_backup=False)["sleep"].host_bytes == 6 * P
+    assert before - phases(gradient_backup=False)["sleep"].host_bytes == 4 * P + BUFFERS["gradients"]
+    both = phases(gradient_backup=False, parameter_backup=False)
+    assert before - both["sleep"].host_bytes == 6 * P + sum(BUFFERS.values())
     with_copy = phases(parameter_backup=False, weight_copies=1)
-    assert with_copy["sleep"].host_bytes == before
+    assert with_copy["sleep"].host_bytes == before - BUFFERS["parameters"]
     assert with_copy["train"].host == {"weight copies": 2 * P}
 
 
@@ -169,9 +175,22 @@ def test_a_backup_that_is_kept_is_there_in_every_phase() -> None:
     assert found["save"].host == {**found["sleep"].host, "checkpoint": 14 * P // 8}
 
 
+@pytest.mark.parametrize("parameter_bytes", [2, 4])
+@pytest.mark.parametrize("distributed", [True, False])
+def test_the_device_has_whole_segments_and_all_of_them_on_the_host(parameter_bytes: int, *, distributed: bool) -> None:
+    found = phases(parameter_bytes=parameter_bytes, distributed_optimizer=distributed)
+    train = found["train"]
+
+    assert train.device_bytes % (2 << 20) == 0
+    assert found["sleep"].host_bytes == train.device_bytes
+    assert 0 < train.device["packing"] < 0.03 * train.device_bytes
+
+
 def test_without_the_distributed_optimizer_every_rank_has_its_whole_state() -> None:
     assert phases(distributed_optimizer=False)["train"].device["optimizer"] == 12 * P
-    assert phases(parameter_bytes=4)["train"].device == {"parameters": 4 * P, "gradients": 4 * P, "optimizer": P}
+    fp32 = dict(phases(parameter_bytes=4)["train"].device)
+    assert fp32.pop("packing") > 0
+    assert fp32 == {"parameters": 4 * P, "gradients": 4 * P, "optimizer": P}
 
 
 def test_a_share_of_the_optimizer_is_rounded_up_and_that_of_experts_is_over_their_own_ranks() -> None:
@@ -335,7 +354,11 @@ def test_the_command_answers_in_json(command: Command, config: Path) -> None:
     assert answer["phases"][1] == {
         "name": "sleep",
         "device": {},
-        "host": {"backup of parameters": 2 * P, "backup of optimizer": 12 * P // 8},
+        "host": {
+            "backup of parameters": 2 * P,
+            "backup of optimizer": 12 * P // 8,
+            "backup of packing": PACKING - BUFFERS["gradients"],
+        },
     }
 
 
@@ -345,8 +368,8 @@ def test_the_command_draws_bars(command: Command, config: Path) -> None:
 
     assert code == 0
     assert out.startswith("a rank of pipeline stage 0 has 4,015,263,744 parameters\n")
-    assert ["train,", "device", "36.14"] in rows
-    assert ["sleep,", "host", "36.14"] in rows
+    assert ["train,", "device", "36.74"] in rows
+    assert ["sleep,", "host", "36.74"] in rows
     assert "█" in out
 
 
@@ -374,9 +397,12 @@ def test_the_picture_is_a_png_where_the_name_says_so(command: Command, config: P
     svg = ET.fromstring(as_svg(*ESTIMATE)).get("viewBox", "").split()[2:]  # noqa: S314 - our own text
 
     assert (opened.format, pixels.size) == ("PNG", tuple(2 * int(side) for side in svg))
-    # In the middle of the first row: parameters, gradients, optimizer, and behind them nothing.
-    row = [pixels.getpixel((2 * x, 2 * (34 + 9))) for x in (110, 110 + 639, 110 + 169, 110 + 172, 107)]
-    assert row == [(0x4E, 0x79, 0xA7), (0x59, 0xA1, 0x4F), (0x4E, 0x79, 0xA7), (0xF2, 0x8E, 0x2B), (255, 255, 255)]
+    # In the middle of the first row: parameters, gradients, optimizer, packing, and before them nothing.
+    row = [pixels.getpixel((2 * x, 2 * (34 + 9))) for x in (110, 110 + 639, 110 + 628, 110 + 165, 110 + 172, 107)]
+    assert row == [
+        *((0x4E, 0x79, 0xA7), (0xBA, 0xB0, 0xAC), (0x59, 0xA1, 0x4F), (0x4E, 0x79, 0xA7), (0xF2, 0x8E, 0x2B)),
+        (255, 255, 255),
+    ]
     assert any(pixels.getpixel((x, 2 * 8)) != (255, 255, 255) for x in range(200))
 
 
@@ -396,9 +422,9 @@ def test_without_pillow_a_png_is_refused_with_what_to_do(
     [
         ([], 0),
         (["--tms", "0.0.10"], 0),
-        (["--tms", "0.0.9.post1"], 6 * P + 12 * P // 8),
-        (["--tms", "0.0.10", "--retain-backups"], 6 * P + 12 * P // 8),
-        (["--retain-backups", "--no-grad-backup"], 2 * P + 12 * P // 8),
+        (["--tms", "0.0.9.post1"], 6 * P + 12 * P // 8 + PACKING),
+        (["--tms", "0.0.10", "--retain-backups"], 6 * P + 12 * P // 8 + PACKING),
+        (["--retain-backups", "--no-grad-backup"], 2 * P + 12 * P // 8 + PACKING - BUFFERS["gradients"]),
     ],
 )
 def test_what_is_kept_of_backups_is_on_the_host_while_it_trains(
@@ -408,6 +434,20 @@ def test_what_is_kept_of_backups_is_on_the_host_while_it_trains(
     assert sum(json.loads(out)["phases"][0]["host"].values()) == kept
     _, out, _ = command("tms", "estimate", config, *words)
     assert ("kept backups take" in out) is bool(kept)
+
+
+def test_in_hook_mode_torch_the_pool_keeps_what_the_step_had(command: Command, config: Path) -> None:
+    def packing(*words: str) -> int:
+        _, out, _ = command("tms", "estimate", config, *words, "--format", "json")
+        size: int = json.loads(out)["phases"][0]["device"]["packing"]
+        return size
+
+    plain = packing()
+    assert plain == PACKING
+    # Without a region's pool what the step had is given back.
+    assert packing("--step-bytes", "4") == plain
+    kept, with_step = packing("--hook-mode", "torch"), packing("--hook-mode", "torch", "--step-bytes", "4")
+    assert plain < kept < with_step
 
 
 @pytest.mark.parametrize(

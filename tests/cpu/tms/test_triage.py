@@ -423,6 +423,7 @@ def test_two_crashes_in_an_endless_line_are_two() -> None:
             "iconv -f UTF-16 -t UTF-8 the log | patchkit tms triage -",
         ),
     ],
+    ids=["gzip", "bzip2", "xz", "zstd", "UTF-16"],
 )
 def test_a_file_in_which_no_line_can_be_found_is_not_called_innocent(start: bytes, what: str, hint: str) -> None:
     with pytest.raises(TmsFileError) as caught:
