@@ -15,26 +15,61 @@ from patchkit.tms.estimate import Estimate
 
 _WIDTH = 48
 
+_PYTHON = {"True": True, "False": False, "None": None}
+"""As a namespace prints them; as text they would all count as true."""
 
-def read_arguments(file: Path | None, assignments: Sequence[str]) -> dict[str, Any]:
-    """Return Megatron's arguments by name: a JSON object, and NAME=VALUE over it, the value as JSON or as text."""
-    found: dict[str, Any] = {}
+
+class Arguments(dict[str, Any]):
+    """Megatron's arguments by name, which remember who was asked for."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self.assigned: list[str] = []
+        """The names that were given one by one."""
+        self._asked: set[str] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of ``name``."""
+        self._asked.add(name)
+        return super().get(name, default)
+
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """Names that were given one by one, and that nothing depended on."""
+        return tuple(name for name in self.assigned if name not in self._asked)
+
+
+def read_arguments(file: Path | None, assignments: Sequence[str]) -> Arguments:
+    """Return Megatron's arguments by name: a JSON object, and NAME=VALUE over it.
+
+    A value is JSON, Python's True, False or None, or else text.
+    """
+    found = Arguments({})
     if file is not None:
         try:
-            found = json.loads(file.read_text(encoding="utf-8"))
+            values = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise UsageError(f"{file}: {error}") from error
-        if not isinstance(found, dict):
+        if not isinstance(values, dict):
             raise UsageError(f"{file}: a JSON object is expected")
+        found = Arguments(values)
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         if not equals:
             raise UsageError(f"--set {assignment}: NAME=VALUE is expected")
-        try:
-            found[name.strip().replace("-", "_")] = json.loads(text)
-        except ValueError:
-            found[name.strip().replace("-", "_")] = text
+        name = name.strip().lstrip("-").replace("-", "_")
+        found[name] = _value(text.strip())
+        found.assigned.append(name)
     return found
+
+
+def _value(text: str) -> Any:
+    if text in _PYTHON:
+        return _PYTHON[text]
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def precision(arguments: Mapping[str, Any]) -> dict[str, Any]:

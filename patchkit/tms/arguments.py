@@ -55,19 +55,33 @@ def resolve_offload_arguments(
     ``arguments`` is a namespace of argparse or a dataclass; a name that it does not have counts as not set, and the two
     flags are set all the same where it can take them. ``restores_parameters`` says that somebody writes the parameters
     again after a resume (a restorer); without it, and for a critic, they keep their backup. ``explicit`` are names that
-    the user set, which are not derived. ``symbols`` are what the library of torch_memory_saver exports
-    (`package_symbols`); None leaves it unchecked. Raises ArgumentRuleError with every rule that is broken, and then
-    changes nothing.
+    the user set (or their options, ``--offload-train``), which are not derived. ``symbols`` are what the library of
+    torch_memory_saver exports (`package_symbols`); None leaves it unchecked. Raises ArgumentRuleError with every rule
+    that is broken, for anything but a namespace or an object of a dataclass, and where a value cannot be set; then
+    nothing is changed.
     """
+    _check_call(arguments, role, explicit)
     draft = _Draft(arguments, explicit)
     _imply(draft)
     if draft.get(OFFLOAD):
         _derive_flags(draft, restores_parameters=restores_parameters, role=role)
-        _check_environment(draft, symbols, environment)
+    if needs := next((name for name in (OFFLOAD, GRAD, PARAM) if draft.get(name)), None):
+        _check_environment(draft, needs, symbols, environment)
     _check_flags(draft, restores_parameters=restores_parameters)
     if draft.violations:
         raise ArgumentRuleError(tuple(draft.violations))
     return draft.resolution()
+
+
+def _check_call(arguments: Any, role: str, explicit: Collection[str]) -> None:
+    """What would go unnoticed otherwise: nothing is set in a dict, and a role of another name counts as an actor."""
+    if arguments is None or isinstance(arguments, (type, Mapping, tuple, list, str)):
+        kind = f"the class {arguments.__name__}" if isinstance(arguments, type) else type(arguments).__name__
+        raise ArgumentRuleError((f"a namespace or an object of a dataclass is expected, not {kind}",))
+    if role not in ("actor", "critic"):
+        raise ArgumentRuleError((f"role {role!r} is neither actor nor critic",))
+    if isinstance(explicit, str):
+        raise ArgumentRuleError((f"explicit holds names; {explicit!r} is one, and its letters are not meant",))
 
 
 class _Draft:
@@ -75,7 +89,7 @@ class _Draft:
 
     def __init__(self, arguments: Any, explicit: Collection[str]) -> None:
         self._arguments = arguments
-        self.explicit = frozenset(explicit)
+        self.explicit = frozenset(name.lstrip("-").replace("-", "_") for name in explicit)
         self._changes: dict[str, Change] = {}
         self.warnings: list[str] = []
         self.violations: list[str] = []
@@ -102,10 +116,34 @@ class _Draft:
                 kind = type(arguments).__name__
                 raise ArgumentRuleError((f"{kind} has no {', '.join(missing)}: are the patches applied?",))
             if type(arguments).__dataclass_params__.frozen:  # type: ignore[attr-defined]
-                return Resolution(dataclasses.replace(arguments, **values), changes, tuple(self.warnings))
+                return Resolution(_replaced(arguments, values), changes, tuple(self.warnings))
+        _set(arguments, values)
+        return Resolution(arguments, changes, tuple(self.warnings))
+
+
+def _replaced(arguments: Any, values: Mapping[str, Any]) -> Any:
+    try:
+        return dataclasses.replace(arguments, **values)
+    except (TypeError, ValueError) as error:
+        # Fields that are not of the constructor, and arguments of it that are not fields.
+        raise ArgumentRuleError((f"{type(arguments).__name__} cannot be copied with other values: {error}",)) from error
+
+
+def _set(arguments: Any, values: Mapping[str, Any]) -> None:
+    """Set all of ``values`` or, where one cannot be set (slots, properties), none."""
+    before = {name: getattr(arguments, name) for name in values if hasattr(arguments, name)}
+    done = []
+    try:
         for name, value in values.items():
             setattr(arguments, name, value)
-        return Resolution(arguments, changes, tuple(self.warnings))
+            done.append(name)
+    except AttributeError as error:
+        for set_ in done:
+            if set_ in before:
+                setattr(arguments, set_, before[set_])
+            else:
+                delattr(arguments, set_)
+        raise ArgumentRuleError((f"{type(arguments).__name__} takes no {name}: {error}",)) from error
 
 
 def _imply(draft: _Draft) -> None:
@@ -170,6 +208,8 @@ def _check_flags(draft: _Draft, *, restores_parameters: bool) -> None:
         draft.violations.append(f"{GRAD} and {PARAM} have to be equal: MXFP8 parameters and gradients share a buffer")
     if PARAM in flags and not restores_parameters:
         draft.violations.append(f"{PARAM} without a restorer: the first pause would lose the parameters")
+    if PARAM in flags and not draft.get("use_distributed_optimizer"):
+        draft.warnings.append(f"{PARAM} does nothing: without the distributed optimizer parameters have no buffer")
     if flags:
         draft.warnings += _layer_wise(draft)
 
@@ -183,7 +223,10 @@ def _layer_wise(draft: _Draft) -> Iterator[str]:
         )
 
 
-def _check_environment(draft: _Draft, symbols: Collection[str] | None, environment: Mapping[str, str]) -> None:
+def _check_environment(
+    draft: _Draft, needs: str, symbols: Collection[str] | None, environment: Mapping[str, str]
+) -> None:
+    """Whether torch_memory_saver, which the argument ``needs`` it for, can do its part."""
     expandable = expandable_segments_in(environment)
     if expandable and (symbols is None or "tms_cuMemCreate" not in symbols):
         names = " and ".join(expandable)
@@ -197,10 +240,10 @@ def _check_environment(draft: _Draft, symbols: Collection[str] | None, environme
     if symbols is None:
         return
     if not symbols:
-        draft.violations.append(f"{OFFLOAD} needs torch_memory_saver, and there is no library of it")
+        draft.violations.append(f"{needs} needs torch_memory_saver, and there is no library of it")
     elif "tms_get_current_tag" not in symbols:
         draft.violations.append(
-            f"{OFFLOAD}: this torch_memory_saver enters no region in a process that tracks everything; 0.0.10 does"
+            f"{needs}: this torch_memory_saver enters no region in a process that tracks everything; 0.0.10 does"
         )
     elif not {"tms_set_retain_cpu_backup", "tms_cuMemCreate"} & set(symbols):
         draft.warnings.append(
@@ -235,5 +278,8 @@ def reset_arg(parser: argparse.ArgumentParser, name: str, **options: Any) -> Non
             added = group.add_argument(name, **{"dest": known.dest, **options})
         finally:
             group.conflict_handler = before
+        for exclusive in parser._mutually_exclusive_groups:  # noqa: SLF001 - as above
+            if known in exclusive._group_actions:  # noqa: SLF001
+                exclusive._group_actions.append(added)  # noqa: SLF001
         if added.dest == known.dest:
             known.default = added.default  # Of two options with one destination, the default of the first one holds.

@@ -14,12 +14,12 @@ from patchkit.tms.states import State, call_site
 
 
 def cpu_backup(tensor: Any, guard: OffloadGuard, *, tag: str | None = None) -> Any:
-    """Return a tensor on the host with the contents of ``tensor`` (same shape, strides and dtype), or None.
+    """Return a tensor on the host with the contents of ``tensor`` (same shape and dtype), or None.
 
-    Paused with a backup on the host: a view of that backup, without a copy. It is valid until its tag is resumed, and
-    a resume raises HeldError while it, or anything that was made of it without a copy, is alive. Active with such a
-    backup, and untracked: a copy, because a backup that was kept from an earlier pause is out of date. None: memory
-    without backup, or with a backup on disk.
+    Paused with a backup on the host: a view of that backup with the same strides, without a copy. It is valid until its
+    tag is resumed, and a resume raises HeldError while it, or anything that was made of it without a copy, is alive; of
+    a negated tensor (is_neg) it is a copy. Active with such a backup, and untracked: a copy, because a backup that was
+    kept from an earlier pause is out of date. None: memory without backup, or with a backup on disk.
 
     What ``tensor`` was allocated as is asked of the pools of torch_memory_saver; for builds that have one pool for all
     tags, ``tag`` says it (None: default), with the backup that the tag was declared with. Raises CapabilityError for
@@ -43,7 +43,10 @@ def cpu_backup(tensor: Any, guard: OffloadGuard, *, tag: str | None = None) -> A
     block.of = storage
     flat = imports.torch().frombuffer(block, dtype=imports.torch().uint8)
     whole = flat[: storage.nbytes() // tensor.element_size() * tensor.element_size()].view(tensor.dtype)
-    return whole.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+    found = whole.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+    # These two are bits of the tensor, and not in the memory; to negate takes a copy.
+    found = found.conj() if tensor.is_conj() else found
+    return found.neg() if tensor.is_neg() else found
 
 
 def backup_block(address: int, size: int, guard: OffloadGuard, *, tag: str, site: str) -> ctypes.Array[ctypes.c_char]:

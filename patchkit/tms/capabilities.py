@@ -102,6 +102,11 @@ def retain_backups(saver: Any) -> None:
     library.tms_set_retain_cpu_backup(ctypes.c_bool(True))  # noqa: FBT003 - the signature of the function
 
 
+def retains_backups(saver: Any) -> bool:
+    """Tell whether a resume now would leave host copies where they are, because somebody asked for it."""
+    return bool(getattr(saver, "retain_cpu_backup", False))
+
+
 def check_environment(capabilities: Capabilities, environment: Mapping[str, str]) -> None:
     """Raise CapabilityError for a setting that this build does not know: it would go unnoticed, and data be lost."""
     on_disk = environment.get("TMS_INIT_ENABLE_DISK_BACKUP", "0") not in ("0", "false", "FALSE", "no", "NO")

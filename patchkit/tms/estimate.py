@@ -31,7 +31,7 @@ class Setting:
     weight_copies: int = 0
     """Copies of the parameters that the framework keeps on the host all the time, such as a restorer's."""
     backup_kept: bool = False
-    """Backups stay on the host after a resume: retain_cpu_backup, and builds up to 0.0.9.post1."""
+    """Backups stay on the host after a resume: OffloadGuard(retain_backups=True), and builds up to 0.0.9.post1."""
     region_pool: bool = False
     """Hook mode torch: the region's pool keeps what is empty, so that a pause backs it up."""
     step_bytes: int = 0

@@ -12,6 +12,7 @@ from typing import Any
 
 from patchkit.errors import DirtyGradientsError
 from patchkit.tms.capabilities import retain_backups as keep_backups
+from patchkit.tms.capabilities import retains_backups
 from patchkit.tms.growth import Counted
 from patchkit.tms.host import check_device, check_room
 from patchkit.tms.regions import Regions
@@ -181,6 +182,7 @@ class OffloadGuard(Regions):
 
     def _resumed(self, tag: Tag, here: str) -> None:
         tag.state, tag.site = State.ACTIVE if tag.backup else State.UNRESTORED, here
+        tag.retained = tag.copied if tag.copied and retains_backups(self.saver) else {}
         self._keep()
 
     def _keep(self) -> None:

@@ -55,14 +55,17 @@ def _text(file: Path) -> str:
 def check_room(saver: Any, tags: Iterable[Tag], available: Callable[[], int], here: str) -> None:
     """Raise HostMemoryError when the host copies of ``tags`` are more than there is room for.
 
-    What cannot be known passes: builds with one pool for all tags, and copies that are kept from an earlier pause.
+    What cannot be known passes: builds with one pool for all tags. Copies that a resume left where they are need no
+    room, unless their memory was freed and what was allocated since is as large and in the same place.
     """
     found = placements_of(saver)
     if found is None:
         return
-    kept = bool(getattr(saver, "retain_cpu_backup", False))
-    sizes = found.bytes_by_backup(Backup.HOST)
-    needed = {tag.name: sizes.get(tag.name, 0) for tag in tags if not (kept and tag.epoch)}
+    by_tag = found.by_backup(Backup.HOST)
+    needed = {}
+    for tag in tags:
+        tag.copied = by_tag.get(tag.name, {})
+        needed[tag.name] = sum(size for at, size in tag.copied.items() if tag.retained.get(at) != size)
     room = available()
     if sum(needed.values()) > room:
         most = max(needed, key=lambda name: needed[name])

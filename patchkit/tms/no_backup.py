@@ -19,11 +19,14 @@ def enable_no_backup(
     ``target`` is a DistributedDataParallelConfig, or the keywords that DDP will be called with, which may hold one as
     ``ddp_config``. A field of the config goes first, and then nothing is returned; else a keyword that the constructor
     of ``ddp_class`` names (``**kwargs`` is no evidence), which is also put into ``target`` when that is a mapping.
-    Raises CapabilityError when there is neither, ArgumentRuleError with nccl_ub, and then sets nothing.
+    Raises CapabilityError when there is neither, or the config is frozen, ArgumentRuleError with nccl_ub and for a
+    class instead of an object of it, and then sets nothing.
     """
     wanted = [name for name, on in ((GRAD, grad), (PARAM, param)) if on]
     is_mapping = isinstance(target, MutableMapping)
     config = target.get("ddp_config") if is_mapping else target
+    if isinstance(config, type):
+        raise ArgumentRuleError((f"a config is expected, not the class {config.__name__}: all would have the flags",))
     if wanted and getattr(config, "nccl_ub", False):
         raise ArgumentRuleError(
             (f"{' and '.join(wanted)} cannot work: nccl_ub allocates the buffers in a pool of NCCL",)
@@ -37,6 +40,11 @@ def enable_no_backup(
             f"this Megatron has no {' or '.join(missing)}: looked at {where}",
             hint="apply the no-backup patches: patchkit apply",
         )
+    if fields and _is_frozen(config):
+        raise CapabilityError(
+            f"{type(config).__name__} is frozen: {' and '.join(fields)} cannot be set any more",
+            hint="give them to its constructor",
+        )
     for name in fields:
         setattr(config, name, True)
     given = dict.fromkeys(keywords, True)
@@ -49,6 +57,11 @@ def _has_field(config: object, name: str) -> bool:
     if dataclasses.is_dataclass(config):
         return name in {each.name for each in dataclasses.fields(config)}
     return config is not None and hasattr(config, name)
+
+
+def _is_frozen(config: Any) -> bool:
+    parameters = getattr(type(config), "__dataclass_params__", None)
+    return bool(getattr(parameters, "frozen", False))
 
 
 def _takes(ddp_class: type | None, name: str) -> bool:

@@ -79,12 +79,12 @@ class Placements:
                 found[segment.placement.tag] = (held + segment.size, used + segment.allocated)
         return found
 
-    def bytes_by_backup(self, backup: Backup) -> dict[str, int]:
-        """Return the bytes that torch holds, by tag, of memory with that backup: what a pause copies."""
-        found: dict[str, int] = {}
+    def by_backup(self, backup: Backup) -> dict[str, dict[int, int]]:
+        """Return the segments with that backup by tag, as size by address: of HOST, what a pause copies."""
+        found: dict[str, dict[int, int]] = {}
         for segment in self._segments:
             if segment.placement is not None and segment.placement.backup is backup:
-                found[segment.placement.tag] = found.get(segment.placement.tag, 0) + segment.size
+                found.setdefault(segment.placement.tag, {})[segment.address] = segment.size
         return found
 
     def requested_bytes(self, tag: str) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from patchkit.errors import UsageError
 from patchkit.tms.layers import (
@@ -37,13 +37,62 @@ _UNKNOWN = (
 )
 """Arguments that change how many parameters there are, or where, in a way that is not known here."""
 
+_POSITIVE = (
+    "world_size",
+    "data_parallel_size",
+    "tensor_model_parallel_size",
+    "pipeline_model_parallel_size",
+    "virtual_pipeline_model_parallel_size",
+    "context_parallel_size",
+    "expert_model_parallel_size",
+    "expert_tensor_parallel_size",
+    "num_query_groups",
+    "kv_channels",
+    "make_vocab_size_divisible_by",
+    "mamba_state_dim",
+    "mamba_head_dim",
+    "mamba_num_groups",
+    "mamba_num_heads",
+)
+_NOT_NEGATIVE = (
+    "ffn_hidden_size",
+    "num_experts",
+    "num_moe_experts",
+    "moe_ffn_hidden_size",
+    "moe_shared_expert_intermediate_size",
+    "mtp_num_layers",
+    "q_lora_rank",
+    "decoder_first_pipeline_num_layers",
+    "decoder_last_pipeline_num_layers",
+)
+_SWITCHES = (
+    "bf16",
+    "fp16",
+    "accumulate_allreduce_grads_in_fp32",
+    "grad_reduce_in_fp32",
+    "use_distributed_optimizer",
+    "group_query_attention",
+    "swiglu",
+    "gated_linear_unit",
+    "untie_embeddings_and_output_weights",
+    "add_bias_linear",
+    "add_qkv_bias",
+    "qk_layernorm",
+    "moe_shared_expert_gate",
+    "multi_latent_attention",
+    "mtp_use_repeated_layer",
+)
+"""Arguments that are true or false: any other value, such as the word false, would count as true."""
+
 
 def from_megatron(arguments: Mapping[str, Any]) -> tuple[Shape, Layout]:
     """Return shape and layout from Megatron's arguments (or TransformerConfig) by name: ``vars(args)``.
 
     ``data_parallel_size`` is that of the arguments, else ``world_size`` over the other sizes, else 1; with context
-    parallelism, ranks of that hold the same parameters too. Raises UsageError when a name that is needed is missing.
+    parallelism, ranks of that hold the same parameters too. Raises UsageError when a name that is needed is missing,
+    and for a value that is no number or switch where one belongs.
     """
+    _check_values(arguments)
 
     def get(name: str, otherwise: Any = None) -> Any:
         value = arguments.get(name)
@@ -51,7 +100,7 @@ def from_megatron(arguments: Mapping[str, Any]) -> tuple[Shape, Layout]:
 
     def need(*names: str) -> int:
         found = next((arguments[name] for name in names if arguments.get(name) is not None), None)
-        if not isinstance(found, int) or found < 1:
+        if not _is_number(found, 1):
             raise UsageError(f"{' or '.join(names)} is needed, as a positive number; it is {found!r}")
         return found
 
@@ -62,6 +111,8 @@ def from_megatron(arguments: Mapping[str, Any]) -> tuple[Shape, Layout]:
     experts = get("num_moe_experts", get("num_experts", 0))
     gated = bool(get("swiglu", False) or get("gated_linear_unit", False))
     ffn = get("ffn_hidden_size") or (int(4 * hidden * 2 / 3 / 64) * 64 if gated else 4 * hidden)
+    groups = get("num_query_groups", heads) if get("group_query_attention", True) else heads
+    exactly(heads, groups, "attention heads over query groups")
     padded = get("padded_vocab_size")
     hybrid = get("hybrid_layer_pattern") or get("hybrid_override_pattern")
     layers = len(hybrid) if hybrid else need("num_layers")
@@ -71,7 +122,7 @@ def from_megatron(arguments: Mapping[str, Any]) -> tuple[Shape, Layout]:
         hidden=hidden,
         ffn=ffn,
         heads=heads,
-        groups=get("num_query_groups", heads) if get("group_query_attention", True) else heads,
+        groups=groups,
         channels=get("kv_channels", hidden // heads),
         vocabulary=need("padded_vocab_size", "vocab_size"),
         vocabulary_multiple=1 if padded else get("make_vocab_size_divisible_by", 128),
@@ -96,6 +147,21 @@ def from_megatron(arguments: Mapping[str, Any]) -> tuple[Shape, Layout]:
     if layout.pipeline > 1 and get("virtual_pipeline_model_parallel_size", 1) > 1 and len(set(shape.kinds)) > 1:
         raise UsageError("virtual pipeline stages with layers of several kinds are not known here")
     return shape, layout
+
+
+def _is_number(value: Any, least: int) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _check_values(arguments: Mapping[str, Any]) -> None:
+    given = {name: value for name, value in arguments.items() if value is not None}
+    for names, least, kind in ((_POSITIVE, 1, "positive number"), (_NOT_NEGATIVE, 0, "number")):
+        for name in names:
+            if name in given and not _is_number(given[name], least):
+                raise UsageError(f"{name} is no {kind}: {given[name]!r}")
+    for name in _SWITCHES:
+        if name in given and not isinstance(given[name], bool):
+            raise UsageError(f"{name} is neither true nor false: {given[name]!r}")
 
 
 def _latent(get: Callable[..., Any], need: Callable[..., int]) -> Latent:

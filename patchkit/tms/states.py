@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -51,6 +51,10 @@ class Tag:
     """Where its state was changed last."""
     tracked: tuple[int, ...] | None = field(default=None, repr=False)
     """The least that was counted since it was paused."""
+    copied: Mapping[int, int] = field(default_factory=dict, repr=False)
+    """The segments (size by address) that its last pause copied to the host, where that is looked at."""
+    retained: Mapping[int, int] = field(default_factory=dict, repr=False)
+    """Those of them whose copies its last resume left on the host."""
 
     @property
     def restorable(self) -> bool:

@@ -167,13 +167,13 @@ def triage_command(*, logs: tuple[BinaryIO, ...], style: str) -> int:
     "--weight-copies", type=click.IntRange(min=0), help="Copies of weights on the host. Default: a restorer's."
 )
 @click.option(
-    "--backup-kept",
-    "--retain-cpu-backup",
-    "backup_kept",
+    "--retain-backups",
     is_flag=True,
-    help="Backups stay on the host after a resume: retain_cpu_backup, and 0.0.9.post1 and older.",
+    help="Backups stay on the host after a resume, as with OffloadGuard(retain_backups=True) and retain_cpu_backup.",
 )
-@click.option("--tms", "version", metavar="VERSION", help="The release of torch_memory_saver, which says so too.")
+@click.option(
+    "--tms", "version", metavar="VERSION", help="The release of torch_memory_saver; before 0.0.10 backups always stay."
+)
 @click.option(
     "--hook-mode",
     type=click.Choice(["preload", "torch"]),
@@ -207,7 +207,7 @@ def estimate_command(
     no_grad_backup: bool,
     no_param_backup: bool,
     weight_copies: int | None,
-    backup_kept: bool,
+    retain_backups: bool,
     version: str | None,
     hook_mode: str,
     step_bytes: int,
@@ -223,13 +223,15 @@ def estimate_command(
         gradient_backup=not no_grad_backup,
         parameter_backup=not no_param_backup,
         weight_copies=int(no_param_backup) if weight_copies is None else weight_copies,
-        backup_kept=backup_kept or (version is not None and keeps_backups(version)),
+        backup_kept=retain_backups or (version is not None and keeps_backups(version)),
         region_pool=hook_mode == "torch",
         step_bytes=step_bytes,
         activations=activations,
         untracked=untracked,
     )
     found = estimate(*from_megatron(arguments), setting)
+    for name in arguments.idle:
+        click.echo(f"note: nothing here depends on {name}; is that its name in Megatron's namespace?", err=True)
     if picture is not None:
         write_picture(picture, found)
     if style == "json":

@@ -157,7 +157,16 @@ class World:
         return tensor
 
 
+def host_room() -> int:
+    """What one MiB of host memory has left beside the backups."""
+    simulator = ctypes.CDLL("libcuda.so.1")
+    simulator.patchkit_sim_host_bytes.restype = ctypes.c_size_t
+    return (1 << 20) - int(simulator.patchkit_sim_host_bytes())
+
+
 OPTIONS: dict[str, dict[str, Any]] = {
+    "sleep_again_with_what_was_retained": {"retain_backups": True, "host_memory": host_room},
+    "sleep_again_with_more_than_was_retained": {"retain_backups": True, "host_memory": host_room},
     "sleep_without_room_on_the_host": {"host_memory": lambda: 1 << 20},
     "wake_while_the_engine_has_the_device": {"device_memory": lambda: 1 << 20},
 }
@@ -383,6 +392,19 @@ def backup_read_after_the_resume(world: World) -> Any:
     return int(view.sum())
 
 
+def backups_of_conjugates_and_negations(world: World) -> Any:
+    """What a tensor says of itself is not in its memory: active and paused it has to be the same."""
+    tensor = world.torch_tensor(world.optimizer())
+    tensors = [tensor.view(world.torch.complex64).conj(), tensor.view(world.torch.complex64).conj().imag]
+    active = [world.cpu_backup(each) for each in tensors]
+    world.guard.pause()
+    paused = [world.cpu_backup(each) for each in tensors]
+    return [
+        [bool(each.is_conj()), bool(each.is_neg()), bool((before == after).all())]
+        for each, before, after in zip(tensors, active, paused, strict=True)
+    ]
+
+
 def backup_kept_from_an_earlier_pause(world: World) -> Any:
     world.saver.retain_cpu_backup = True
     memory = world.optimizer()
@@ -467,6 +489,23 @@ def sleep_without_room_on_the_host(world: World) -> Any:
     optimizer = world.optimizer()
     world.guard.pause()
     return optimizer.read()
+
+
+def sleep_again_with_what_was_retained(world: World, more: int = 0) -> Any:
+    """As where the state of the optimizer comes with the first step: it was not there at the first pause."""
+    world.saver.retain_cpu_backup = True
+    optimizer = world.optimizer()
+    world.guard.pause()
+    world.guard.resume()
+    for _ in range(more):
+        world.optimizer(4)
+    world.guard.pause()
+    world.guard.resume()
+    return optimizer.read()
+
+
+def sleep_again_with_more_than_was_retained(world: World) -> Any:
+    return sleep_again_with_what_was_retained(world, more=1)
 
 
 def wake_while_the_engine_has_the_device(world: World) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from argparse import Namespace
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -95,6 +95,12 @@ def test_the_flags_follow_from_all_that_implies_offloading(
         ({"async_save": True}, {}, (True, True, False), "async_save: handles that its worker keeps are invalid"),
         ({}, {"symbols": {"tms_get_current_tag"}}, (True, True, False), "may release memory twice"),
         (
+            {PARAM: True, "use_distributed_optimizer": False},
+            {"explicit": [PARAM], "restores_parameters": True},
+            (True, True, True),
+            f"{PARAM} does nothing: without the distributed optimizer parameters have no buffer",
+        ),
+        (
             {},
             {
                 "symbols": {*FIXED, "tms_cuMemCreate"},
@@ -152,6 +158,21 @@ def test_what_may_surprise_is_a_warning(
             {"explicit": [OFFLOAD]},
             ("offload_train is off, and with use_critic actor and critic take turns",),
         ),
+        # A flag without offload_train needs torch_memory_saver as much.
+        (
+            {OFFLOAD: False, GRAD: True},
+            {"symbols": set()},
+            (f"{GRAD} needs torch_memory_saver, and there is no library of it",),
+        ),
+        # Names as they are typed are those of the arguments.
+        (
+            {OFFLOAD: False, "use_critic": True},
+            {"explicit": ["--offload-train"]},
+            ("offload_train is off, and with use_critic actor and critic take turns",),
+        ),
+        # What would go unnoticed: a critic would lose its parameters, and a user what was set.
+        ({}, {"role": "Critic"}, ("role 'Critic' is neither actor nor critic",)),
+        ({}, {"explicit": GRAD}, (f"explicit holds names; '{GRAD}' is one, and its letters are not meant",)),
     ],
 )
 def test_what_cannot_work_is_refused_with_every_rule(
@@ -199,6 +220,51 @@ def test_dataclasses_are_changed_or_copied() -> None:
         resolve_offload_arguments(Unpatched(), environment={})
 
 
+@pytest.mark.parametrize(
+    ("arguments", "kind"), [({OFFLOAD: True}, "dict"), (None, "NoneType"), (Plain, "the class Plain"), ((), "tuple")]
+)
+def test_where_nothing_would_be_set_is_refused(arguments: object, kind: str) -> None:
+    with pytest.raises(ArgumentRuleError, match=f"a namespace or an object of a dataclass is expected, not {kind}$"):
+        resolve_offload_arguments(arguments, environment={})
+    assert Plain.disable_grad_buffers_cpu_backup is False
+
+
+class HalfSlots:
+    """A place for the first flag, and none for the second."""
+
+    __slots__ = ("disable_grad_buffers_cpu_backup", "offload_train", "use_critic", "use_distributed_optimizer")
+
+    def __init__(self) -> None:
+        self.use_critic, self.use_distributed_optimizer, self.offload_train = True, True, False
+
+
+def test_where_one_value_cannot_be_set_none_is() -> None:
+    given = HalfSlots()
+    with pytest.raises(ArgumentRuleError, match="HalfSlots takes no disable_param_buffers_cpu_backup: "):
+        resolve_offload_arguments(given, environment={}, restores_parameters=True)
+
+    assert (given.offload_train, hasattr(given, GRAD)) == (False, False)
+
+
+@dataclass(frozen=True)
+class FixedField:
+    offload_train: bool = True
+    disable_grad_buffers_cpu_backup: bool = field(default=False, init=False)
+
+
+@dataclass(frozen=True)
+class NeedsMore:
+    path: InitVar[str]
+    offload_train: bool = True
+    disable_grad_buffers_cpu_backup: bool = False
+
+
+@pytest.mark.parametrize("given", [FixedField(), NeedsMore("x")], ids=lambda given: type(given).__name__)
+def test_a_frozen_dataclass_that_cannot_be_copied_is_told(given: object) -> None:
+    with pytest.raises(ArgumentRuleError, match=f"{type(given).__name__} cannot be copied with other values: "):
+        resolve_offload_arguments(given, environment={})
+
+
 @pytest.mark.network
 def test_the_symbols_of_a_release_say_whether_it_will_do(wheel: Wheel) -> None:
     assert resolved({OFFLOAD: True}, symbols=package_symbols(wheel("0.0.10")))[1] == ()
@@ -240,6 +306,17 @@ def test_an_option_keeps_its_destination() -> None:
 
     assert made.parse_args([]).history == 3
     assert made.parse_args(["--record-memory-history", "5"]) == Namespace(history=5)
+
+
+def test_an_option_that_is_replaced_still_excludes_others() -> None:
+    made = argparse.ArgumentParser(exit_on_error=False)
+    either = made.add_mutually_exclusive_group()
+    either.add_argument("--record-memory-history", action="store_true")
+    either.add_argument("--snapshots", action="store_true")
+    reset_arg(made, "--record-memory-history", type=int, default=3)
+
+    with pytest.raises(argparse.ArgumentError, match="not allowed with argument"):
+        made.parse_args(["--snapshots", "--record-memory-history", "5"])
 
 
 def test_an_option_that_is_not_there_is_added() -> None:
@@ -312,6 +389,16 @@ def test_half_of_what_is_wanted_is_nothing() -> None:
         enable_no_backup(config, ddp_class=KeywordDDP, param=True)
 
     assert config == OldConfig()
+
+
+def test_what_is_no_config_of_this_model_is_refused() -> None:
+    with pytest.raises(ArgumentRuleError, match="a config is expected, not the class NewConfig: all would have"):
+        enable_no_backup(NewConfig)
+    assert NewConfig.disable_grad_buffers_cpu_backup is False
+    keywords: dict[str, Any] = {"ddp_config": Frozen()}
+    with pytest.raises(CapabilityError, match="Frozen is frozen: disable_grad_buffers_cpu_backup cannot be set"):
+        enable_no_backup(keywords)
+    assert keywords == {"ddp_config": Frozen()}
 
 
 def test_user_buffers_of_nccl_are_refused() -> None:

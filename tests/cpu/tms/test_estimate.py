@@ -321,6 +321,14 @@ def test_other_kinds_of_models_are_read_by_name() -> None:
             "layers over pipeline stages",
         ),
         ({"num_experts": 8, "expert_model_parallel_size": 3}, "cannot be divided by 3"),
+        # Sizes that would make something of nothing, or less than nothing.
+        ({"world_size": 0}, "world_size is no positive number: 0"),
+        ({"num_layers": True}, "num_layers is needed, as a positive number; it is True"),
+        ({"num_experts": -2}, "num_experts is no number: -2"),
+        ({"context_parallel_size": -1}, "context_parallel_size is no positive number: -1"),
+        ({"num_query_groups": 0}, "num_query_groups is no positive number: 0"),
+        ({"num_query_groups": 7}, "attention heads over query groups: 32 cannot be divided by 7"),
+        ({"use_distributed_optimizer": "no"}, "use_distributed_optimizer is neither true nor false: 'no'"),
     ],
 )
 def test_what_cannot_be_counted_is_refused(changes: dict[str, Any], message: str) -> None:
@@ -415,8 +423,8 @@ def test_without_pillow_a_png_is_refused_with_what_to_do(
         ([], 0),
         (["--tms", "0.0.10"], 0),
         (["--tms", "0.0.9.post1"], 6 * P + 12 * P // 8 + PACKING),
-        (["--tms", "0.0.10", "--retain-cpu-backup"], 6 * P + 12 * P // 8 + PACKING),
-        (["--backup-kept", "--no-grad-backup"], 2 * P + 12 * P // 8 + PACKING - BUFFERS["gradients"]),
+        (["--tms", "0.0.10", "--retain-backups"], 6 * P + 12 * P // 8 + PACKING),
+        (["--retain-backups", "--no-grad-backup"], 2 * P + 12 * P // 8 + PACKING - BUFFERS["gradients"]),
     ],
 )
 def test_what_is_kept_of_backups_is_on_the_host_while_it_trains(
@@ -449,6 +457,7 @@ def test_in_hook_mode_torch_the_pool_keeps_what_the_step_had(command: Command, c
         (["--tms", "main"], "--tms main: a release is expected, such as 0.0.10"),
         (["--set", "layers"], "--set layers: NAME=VALUE is expected"),
         (["--set", "num_layers=2"], "hidden_size is needed"),
+        (["--set", "bf16=no"], "bf16 is neither true nor false: 'no'"),
         ([Path(__file__)], "test_estimate.py: "),
     ],
 )
@@ -457,6 +466,35 @@ def test_a_question_that_makes_no_sense_is_code_2(command: Command, words: list[
 
     assert (code, out) == (2, "")
     assert message in err
+
+
+def test_the_example_of_the_page_is_what_comes_of_it(command: Command, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "estimate.md").read_text(encoding="utf-8")
+    config = tmp_path / "llama3-8b.json"
+    config.write_text(page.split("```json\n")[1].partition("```")[0])
+    (asked, said) = page.split("```console\n$ patchkit ")[1].partition("\n```")[0].split("\n")
+    words = [{config.name: config, "bars.svg": tmp_path / "bars.svg"}.get(word, word) for word in asked.split()]
+    code, out, err = command(*words[: words.index("|")])
+
+    assert (code, out.split("\n")[0], err) == (0, said, "")
+
+
+def test_a_name_that_nothing_depends_on_is_noted(command: Command, config: Path) -> None:
+    code, _, err = command("tms", "estimate", config, "--set", "disable-bias-linear=true", "--set", "--num-layers=16")
+
+    assert code == 0
+    assert err == ("note: nothing here depends on disable_bias_linear; is that its name in Megatron's namespace?\n")
+
+
+@pytest.mark.parametrize(
+    ("word", "parameter_bytes"), [("true", 2), ("True", 2), ("false", 4), ("False", 4), ("None", 4), ("null", 4)]
+)
+def test_a_switch_is_written_as_in_json_or_as_in_python(
+    command: Command, config: Path, word: str, parameter_bytes: int
+) -> None:
+    _, out, _ = command("tms", "estimate", config, "--set", f"bf16={word}", "--format", "json")
+
+    assert json.loads(out)["phases"][0]["device"]["parameters"] == parameter_bytes * P
 
 
 @pytest.mark.parametrize(

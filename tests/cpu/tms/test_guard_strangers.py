@@ -561,10 +561,34 @@ def test_a_pause_whose_backups_do_not_fit_is_refused_before_the_first_byte(
     room[0] = 101
     assert guard.pause() == ("default", "weights")
     guard.resume()
-    # Copies that were kept are there already.
+    # Of what was resumed before that, no copy is there.
     vars(saver)["retain_cpu_backup"] = True
+    room[0] = 100
+    with pytest.raises(HostMemoryError, match="of 101 to be copied"):
+        guard.pause()
+    room[0] = 101
+    assert guard.pause() == ("default", "weights")
+    guard.resume()
+    # Copies that were kept are there already.
     room[0] = 0
     assert guard.pause() == ("default", "weights")
+    guard.resume()
+    # Not of what was allocated since, nor of memory that was freed.
+    monkeypatch.setattr(
+        host,
+        "placements_of",
+        lambda _: placements(("default", Backup.HOST, 60), ("weights", Backup.HOST, 41), ("weights", Backup.HOST, 7)),
+    )
+    room[0] = 47
+    with pytest.raises(HostMemoryError, match="its 48 bytes, of 48 to be copied"):
+        guard.pause()
+    # Whoever stops retaining gives the copies back at the next resume.
+    room[0] = 48
+    guard.pause()
+    vars(saver)["retain_cpu_backup"] = False
+    guard.resume()
+    with pytest.raises(HostMemoryError, match="of 108 to be copied"):
+        guard.pause()
 
 
 def test_a_resume_that_does_not_fit_into_the_device_is_refused_before_the_first_byte(

@@ -161,6 +161,8 @@ CASES = [
     Case("C17", "groups_alive_at_the_pause", NEW, FAULT, "HeldError"),
     Case("T03", "empty_the_cache_after_a_cycle", NEW, 0, 7),
     Case("C02", "sleep_without_room_on_the_host", NEW, NO_ROOM, "HostMemoryError", {HOST: "1048576"}),
+    Case("C02", "sleep_again_with_what_was_retained", NEW, 5, 5, {HOST: "1048576"}),
+    Case("C02", "sleep_again_with_more_than_was_retained", NEW, NO_ROOM, "HostMemoryError", {HOST: "1048576"}),
     Case("T20", "wake_while_the_engine_has_the_device", NEW, NO_ROOM, "DeviceMemoryError", {DEVICE: "3145728"}),
     Case("C04", "train_after_the_reference", NEW, 3, "ContentsError"),
     Case("C04, C07", "switch_back_before_training", NEW, 7, 7),
@@ -248,6 +250,14 @@ def test_a_backup_is_a_view_or_a_copy_or_none_and_never_the_end(run: Run, case: 
 @pytest.mark.network
 @pytest.mark.behaviour
 @WITH_TORCH
+def test_a_backup_of_a_conjugate_or_a_negation_is_one(run: Run) -> None:
+    found = run("backups_of_conjugates_and_negations", NEW, guarded=True, torch=True)
+    assert found == [[True, False, True], [False, True, True]], run.text
+
+
+@pytest.mark.network
+@pytest.mark.behaviour
+@WITH_TORCH
 def test_a_backup_that_is_read_in_place_keeps_its_tag_from_being_resumed(run: Run) -> None:
     # Without the guard it reads memory that was given back.
     assert run("backup_read_after_the_resume", NEW, guarded=True, torch=True) == "HeldError"
@@ -259,7 +269,7 @@ def test_a_backup_that_is_read_in_place_keeps_its_tag_from_being_resumed(run: Ru
     ("program", "version", "words"),
     [
         ("host_bytes_of_a_cycle", NEW, ["--tms", NEW]),
-        ("host_bytes_of_a_cycle_that_retains", NEW, ["--tms", NEW, "--retain-cpu-backup"]),
+        ("host_bytes_of_a_cycle_that_retains", NEW, ["--tms", NEW, "--retain-backups"]),
         ("host_bytes_of_a_cycle", OLD, ["--tms", OLD]),
         ("host_bytes_of_a_cycle", "0.0.9", ["--tms", "0.0.9"]),
     ],
