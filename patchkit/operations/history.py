@@ -26,7 +26,6 @@ from patchkit.trees.git_log import (
     CommitFiles,
     blobs_at,
     count_everything,
-    is_shallow,
     moved_to,
     read_blobs,
     read_everything,
@@ -145,7 +144,7 @@ def history_of_refs(
         commits=tuple(
             commit_history(each.commit, table, rows, on_line=False, blobs={each.path: each.blob}) for each in found
         ),
-        notes=("the clone is shallow: texts that are older than it are not counted",) if is_shallow(first) else (),
+        notes=("the clone is shallow: texts that are older than it are not counted",) if first.program.shallow else (),
     )
 
 

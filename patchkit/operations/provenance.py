@@ -47,8 +47,16 @@ def brought_by(
     except TimeoutError:
         return (), f"git took longer than {seconds:g} seconds"
     except TreeError:
-        # A clone without the base's history gives no answer, and none is needed to go on.
-        return (), ""
+        # No answer is needed to go on.
+        return (), "git gave no answer, as in a clone that lacks old texts" if _has(target, touched.path) else ""
+
+
+def _has(tree: GitTree, path: str) -> bool:
+    """Return whether a revision has a file; a file that is gone has no lines to ask about."""
+    try:
+        return tree.blob_id(path) is not None
+    except TreeError:
+        return True
 
 
 def _blamed(tree: GitTree, span: str, touched: Touched, seconds: float) -> list[str]:

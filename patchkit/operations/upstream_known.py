@@ -13,10 +13,14 @@ from patchkit.operations.engine import engine_digest
 from patchkit.operations.locked import Sources
 from patchkit.store.cache import ContentCache
 from patchkit.store.documents import read_file
+from patchkit.trees.git_program import GitProgram
 
 
 class KnownAnswers:
-    """Answers by target, for one series, one list of versions and one way of reading upstream."""
+    """Answers by target, for one series, one list of versions and one way of reading upstream.
+
+    Raises TreeError when ``repository`` is none.
+    """
 
     def __init__(self, folder: Path, sources: Sources, versions: Path, repository: Path | None) -> None:
         self._cache = ContentCache(folder)
@@ -27,7 +31,7 @@ class KnownAnswers:
             _digest(versions),
             sorted(_digest(file) for file in (sources.series.folder / "resolutions").glob("*.yaml")),
             repository is not None,
-            repository is not None and _is_shallow(repository),
+            repository is not None and GitProgram(repository).shallow,
         )
         self._common = hashlib.sha256(msgspec.json.encode(told)).hexdigest()
 
@@ -49,7 +53,3 @@ class KnownAnswers:
 
 def _digest(file: Path) -> str:
     return hashlib.sha256(read_file(file)).hexdigest()
-
-
-def _is_shallow(repository: Path) -> bool:
-    return (repository / "shallow").exists() or (repository / ".git" / "shallow").exists()

@@ -170,11 +170,6 @@ def tags(tree: GitTree) -> tuple[Tag, ...]:
     return tuple(found)
 
 
-def is_shallow(tree: GitTree) -> bool:
-    """Tell whether the clone lacks the history before some commits."""
-    return _ask(tree, "rev-parse", "--is-shallow-repository").strip() == b"true"
-
-
 def moved_to(tree: GitTree, commit: str, path: str) -> str | None:
     """Return where a commit moved the file ``path`` to; None when it did not, or the clone lacks what would tell."""
     command = ("diff-tree", "-r", "-M", "-z", "--no-commit-id", "--name-status", "--diff-filter=R")

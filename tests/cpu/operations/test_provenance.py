@@ -75,3 +75,14 @@ def test_when_the_time_is_up_there_is_no_answer_and_that_is_said(
 
 def test_a_file_that_git_does_not_have_is_no_error(repository: Path) -> None:
     assert found(repository, Touched("m/b.py", (1, 1), ())) == ([], "")
+
+
+def test_a_clone_that_lacks_old_texts_says_so(repository: Path, tmp_path: Path) -> None:
+    git(repository, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "-q", "--bare", "--filter=blob:none", repository.as_uri(), "partial")
+    target = GitTree(tmp_path / "partial", "main", download=False)
+
+    assert brought_by(target.at("base"), target, Touched(PATH, (2, 2), ())) == (
+        (),
+        "git gave no answer, as in a clone that lacks old texts",
+    )

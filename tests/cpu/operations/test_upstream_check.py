@@ -599,6 +599,48 @@ def test_a_clone_that_lacks_history_leaves_nothing_for_one_that_has_it(
     assert told == [([], 1), (["Blue (#9)"], 0), (["Blue (#9)"], 0)]
 
 
+def test_a_partial_clone_leaves_nothing_for_one_that_has_all_texts(world: Callable[..., World], tmp_path: Path) -> None:
+    made = world({})
+    whole = made.repository()
+    (whole / NOTES).write_bytes(CLASH[NOTES])
+    record(whole, "Blue (#9)")
+    (whole / NOTES).write_bytes(CLASH[NOTES].replace(b"depth: 4", b"depth: 7"))
+    commit = record(whole, "End")
+    git(whole, "config", "uploadpack.allowFilter", "true")
+    part = tmp_path / "part"
+    # The checkout brings the newest texts; those between them and the base are what git would compare.
+    git(tmp_path, "clone", "-q", "--filter=blob:none", f"file://{whole}", str(part))
+    told = []
+    for repository in (part, whole, part):
+        report = look(made, repository=repository, onto=(commit,), base="1.0")
+        named = hunks_of(report.targets[0])["first/notes-colour"].commits
+        told.append(([each.subject for each in named], report.notes))
+    why = "git gave no answer, as in a clone that lacks old texts"
+    note = f"{commit[:8]}: first: no commits are named for notes-colour: {why}"
+    assert told == [([], (note,)), (["Blue (#9)"], ()), (["Blue (#9)"], ())]
+
+
+def test_a_worktree_of_a_shallow_clone_leaves_nothing_for_a_whole_one(
+    world: Callable[..., World], tmp_path: Path
+) -> None:
+    made = world({})
+    whole = made.repository()
+    git(whole, "tag", "base", "HEAD~1")
+    (whole / NOTES).write_bytes(CLASH[NOTES])
+    record(whole, "Blue (#9)")
+    (whole / NOTES).write_bytes(CLASH[NOTES].replace(b"depth: 4", b"depth: 7"))
+    commit = record(whole, "End")
+    shallow, linked = tmp_path / "shallow", tmp_path / "linked"
+    git(tmp_path, "clone", "-q", "--bare", "--depth=1", f"file://{whole}", str(shallow))
+    git(shallow, "fetch", "-q", "--depth=1", "origin", "tag", "base")
+    git(shallow, "worktree", "add", "-q", str(linked), commit)
+    told = []
+    for repository in (linked, whole):
+        report = look(made, repository=repository, onto=(commit,), base="1.0")
+        told.append([each.subject for each in hunks_of(report.targets[0])["first/notes-colour"].commits])
+    assert told == [[], ["Blue (#9)"]]
+
+
 def test_a_release_that_was_yanked_since_it_was_looked_at_is_told_as_that(world: Callable[..., World]) -> None:
     made = world(MOVED)
     release = found_release(made, "2.1")
