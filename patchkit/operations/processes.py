@@ -38,7 +38,7 @@ def dealt_out(
             told.add(at)
             begun(jobs[at])
 
-    if workers > 1 and len(jobs) >= few and "fork" in multiprocessing.get_all_start_methods():
+    if workers > 1 and len(jobs) >= few and _may_fork():
         # Without memory for another process, or when one is killed, the rest is done here.
         with suppress(OSError):
             for at, result in _forked(jobs, work, workers, tell):
@@ -114,6 +114,11 @@ def _serve(jobs: Sequence[Job], work: Callable[[Job], Result], others: Sequence[
                 # It is done again, and raised, where somebody hears of it.
                 return
             end.send((at, result))
+
+
+def _may_fork() -> bool:
+    # A worker of somebody's pool, or of ours, is not allowed to have processes of its own.
+    return "fork" in multiprocessing.get_all_start_methods() and not multiprocessing.current_process().daemon
 
 
 def _processors() -> int:

@@ -46,6 +46,17 @@ def test_what_goes_wrong_in_another_process_is_raised_here_and_the_rest_was_done
     assert sorted(seen) == [1, 2, 4]
 
 
+def test_work_that_deals_out_work_does_it_itself(processors: int) -> None:
+    def work(job: int) -> list[tuple[int, bool]]:
+        here = os.getpid()
+        return [result for _, result in dealt_out([job, job + 1], lambda inner: (inner, os.getpid() == here), few=2)]
+
+    # What another process may not do would be done again here, and in processes of its own.
+    done = sorted(dealt_out([1, 5], work, few=2))
+
+    assert done == [(0, [(1, True), (2, True)]), (1, [(5, True), (6, True)])]
+
+
 def test_a_process_that_waits_ends_with_the_one_it_works_for(tmp_path: Path) -> None:
     program = (
         "import os, pathlib, time; from patchkit.operations import processes\n"
