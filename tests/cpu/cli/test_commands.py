@@ -252,6 +252,8 @@ def test_the_table_of_the_readme_is_what_the_lock_says() -> None:
 def test_the_commands_of_the_readme_have_options_that_there_are(patchkit: Command, line: str) -> None:
     name, *words = line.split()[1:]
     command = group.get_command(click.Context(group), name)
+    if isinstance(command, click.Group):
+        command = command.get_command(click.Context(command), words.pop(0))
     assert command is not None
     known = {flag for param in command.params for flag in param.opts}
 
