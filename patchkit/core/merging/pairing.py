@@ -18,6 +18,9 @@ ALIKE = 0.5
 RENAMED = 0.75
 """The same for the header of a definition whose name differs."""
 _MOST_PAIRS = 40_000
+_SHORT = 12
+"""Words of a line that may have nothing but punctuation in common with another one."""
+_PUNCTUATION = re.compile(r"\W+")
 
 
 class Pairing(NamedTuple):
@@ -112,7 +115,7 @@ def _scores(old: Sequence[LogicalLine], new: Sequence[LogicalLine], moved: set[s
             other = len(words)
             if min(size, other) >= ALIKE * max(size, other):
                 # What ``likeness`` would ask first is the sort.
-                row[column] = LCSseq.normalized_similarity(said, words, score_cutoff=ALIKE)
+                row[column] = _share(said, words)
     return scores
 
 
@@ -170,13 +173,22 @@ def likeness(one: LogicalLine, two: LogicalLine) -> float:
     if heads[0] is None and heads[1] is None:
         if one.kind is LineKind.CODE and _keyword(one) != _keyword(two):
             return 0.0
-        return LCSseq.normalized_similarity(one.words, two.words, score_cutoff=ALIKE)
+        return _share(one.words, two.words)
     if heads[0] is None or heads[1] is None or heads[0][0] != heads[1][0]:
         return 0.0
     if heads[0] == heads[1]:
         return 1.0
     alike = _alike_names(heads[0][1], heads[1][1])
     return LCSseq.normalized_similarity(one.words, two.words, score_cutoff=RENAMED) if alike else 0.0
+
+
+def _share(one: Sequence[str], two: Sequence[str]) -> float:
+    """Return the share of common words from ``ALIKE`` up, else 0; 0 where all that is common is punctuation."""
+    share = LCSseq.normalized_similarity(one, two, score_cutoff=ALIKE)
+    # Long lines with half of their words in common have more than brackets and commas.
+    if share and len(one) <= _SHORT and not any(word in two for word in one if not _PUNCTUATION.fullmatch(word)):
+        return 0.0
+    return share
 
 
 def _alike_names(one: str, two: str) -> bool:
