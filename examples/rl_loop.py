@@ -9,7 +9,8 @@ Without one, and without torch, on the simulated driver (`--saver`: a wheel or a
     pip download --no-deps torch_memory_saver==0.0.10
     python examples/rl_loop.py --simulate --saver torch_memory_saver-0.0.10-cp39-abi3-manylinux2014_x86_64.whl
 
-`--no-offload` is the same training without a pause; the weights that are printed at the end have to be the same.
+`--no-offload`, started in the same way, is the same training without a pause; the weights that are printed at the end
+have to be the same.
 """
 
 from __future__ import annotations
