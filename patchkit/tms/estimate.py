@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from patchkit.tms.layers import Layout, Shape
 from patchkit.tms.packing import Kept, reserved
-from patchkit.tms.tensors import Tensors, rank_tensors
+from patchkit.tms.runs import total
+from patchkit.tms.tensors import Tensors, stages
 
 PHASES = ("train", "sleep", "save", "update")
 
@@ -77,9 +78,10 @@ class Estimate:
 
 def estimate(shape: Shape, layout: Layout, setting: Setting) -> Estimate:
     """Return the bytes of the rank with the most parameters. Raises UsageError for what does not divide."""
-    ranks = [rank_tensors(shape, layout, stage) for stage in range(layout.pipeline)]
-    stage = max(range(layout.pipeline), key=lambda at: sum(map(sum, ranks[at])))
-    dense, expert = map(sum, ranks[stage])
+    ranks = list(stages(shape, layout))
+    sizes = {id(each): sum(map(total, each)) for each in ranks}
+    stage = max(range(layout.pipeline), key=lambda at: sizes[id(ranks[at])])
+    dense, expert = map(total, ranks[stage])
     everything = dense + expert
     kept = _kept(dense, expert, layout, setting)
     packing = _packing(ranks[stage], layout, setting, kept)

@@ -115,12 +115,14 @@ class Layout:
         """Return which of ``layers`` pipeline stage ``stage`` has, counted from 0."""
         fixed = {0: self.first_layers, self.pipeline - 1: self.last_layers}
         given = {at: size for at, size in fixed.items() if size is not None}
-        left = layers - sum(given.values())
-        each = exactly(left, max(1, self.pipeline - len(given)), "layers over pipeline stages") if left else 0
-        sizes = [given.get(at, each) for at in range(self.pipeline)]
-        if sum(sizes) != layers or min(sizes) < 0:
-            raise UsageError(f"layers over pipeline stages: {layers} are not {' + '.join(map(str, sizes))}")
-        return slice(sum(sizes[:stage]), sum(sizes[: stage + 1]))
+        left, between = layers - sum(given.values()), self.pipeline - len(given)
+        each = exactly(left, max(1, between), "layers over pipeline stages") if left else 0
+        if each * between + sum(given.values()) != layers or min(each, *given.values(), 0) < 0:
+            said = [str(size) for size in given.values()]
+            said[1:1] = [f"{between} times {each}"] if between else []
+            raise UsageError(f"layers over pipeline stages: {layers} are not {' + '.join(said)}")
+        start = 0 if stage == 0 else given.get(0, each) + (stage - 1) * each
+        return slice(start, start + given.get(stage, each))
 
 
 def exactly(value: int, parts: int, what: str) -> int:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from patchkit.tms.runs import Run, count, flat, from_end, total
 from patchkit.tms.segments import Block, Segments, segment_of
 from patchkit.tms.tensors import Tensors
+
+_MOST = 1 << 15
+"""Parameters up to which each one is gone through; DeepSeek V3 on one rank has that many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +48,31 @@ def reserved(tensors: Tensors, kept: Kept) -> Reserved:
     parameter for each parameter or piece of one, then the moments of each. With the distributed optimizer a buffer is
     gone through from the model's end, in one bucket, and the rank is the first of those that share it. Left out is what
     forward and backward passes leave in the cache before the first step makes the moments.
+
+    Of a model with more than 32,768 parameters on the rank that many are gone through, in the proportions of its runs,
+    and half of them, and the rest is as the second half.
     """
-    pool, sizes = Segments(), [size for size in tensors if sum(size)]
-    model = [pool.allocate(kept.parameter_bytes * size) for each in sizes for size in each]
-    pieces = [size for each in sizes for size in each]
+    parts = -(-count([*tensors.dense, *tensors.expert]) // (_MOST // 2))
+    if parts <= 2:
+        rest = _rest(tensors, kept)
+    else:
+        one, two = (_rest(_some(tensors, taken, parts), kept) for taken in (1, 2))
+        rest = one + (parts - 1) * (two - one)
+    return Reserved(
+        parameters=_buffers(tensors, kept.parameter_bytes) if kept.shares is not None else 0,
+        gradients=_buffers(tensors, kept.gradient_bytes),
+        rest=rest,
+    )
+
+
+def _rest(tensors: Tensors, kept: Kept) -> int:
+    """What is reserved in the pool that is not of buffers."""
+    pool = Segments()
+    model = [pool.allocate(kept.parameter_bytes * size) for runs in tensors for size in flat(runs)]
+    pieces = [size for runs in tensors for size in flat(runs)]
     if kept.shares is not None:
         _free(pool, model)
-        pieces = [size for each, ranks in zip(tensors, kept.shares, strict=True) for size in _share(each, ranks)]
+        pieces = [size for runs, ranks in zip(tensors, kept.shares, strict=True) for size in _share(runs, ranks)]
     if kept.main_bytes:
         for size in pieces:
             # A copy as it is, and of that one in fp32.
@@ -64,10 +86,13 @@ def reserved(tensors: Tensors, kept: Kept) -> Reserved:
         _free(pool, [pool.allocate(kept.step_bytes * size) for size in pieces])
     if kept.gives_back:
         pool.empty()
-    return Reserved(
-        parameters=_buffers(sizes, kept.parameter_bytes) if kept.shares is not None else 0,
-        gradients=_buffers(sizes, kept.gradient_bytes),
-        rest=pool.reserved,
+    return pool.reserved
+
+
+def _some(tensors: Tensors, taken: int, parts: int) -> Tensors:
+    """Return ``taken`` of ``parts`` equal parts, after what does not come that often."""
+    return Tensors(
+        *(tuple(Run(run.sizes, run.times % parts + run.times // parts * taken) for run in runs) for runs in tensors)
     )
 
 
@@ -76,16 +101,11 @@ def _free(pool: Segments, blocks: Iterable[Block]) -> None:
         pool.free(block)
 
 
-def _buffers(sizes: Iterable[Sequence[int]], each: int) -> int:
+def _buffers(tensors: Tensors, each: int) -> int:
     """One for dense parameters and one for those of experts, in memory of their tag."""
-    return sum(segment_of(each * sum(size)) for size in sizes)
+    return sum(segment_of(each * total(runs)) for runs in tensors if runs)
 
 
-def _share(sizes: Sequence[int], ranks: int) -> Iterator[int]:
+def _share(runs: Sequence[Run], ranks: int) -> Iterable[int]:
     """The first rank's share: of a buffer, whose first parameter is the model's last, the part up to its end."""
-    left = -(-sum(sizes) // ranks)
-    for size in reversed(sizes):
-        if left <= 0:
-            return
-        yield min(size, left)
-        left -= size
+    return flat(from_end(runs, -(-total(runs) // ranks)))

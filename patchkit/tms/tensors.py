@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from patchkit.tms.layers import ATTENTION, DENSE, EXPERTS, MAMBA, SPARSE, Latent, Layout, Shape, exactly
+from patchkit.tms.runs import Run, repeats, run_of, total
 
 _MAMBA_EXPAND, _MAMBA_CONVOLUTION = 2, 4
 """Defaults of MambaMixer that no argument changes."""
@@ -14,15 +15,15 @@ _MAMBA_EXPAND, _MAMBA_CONVOLUTION = 2, 4
 class Tensors(NamedTuple):
     """The elements of each parameter, in the order of the model."""
 
-    dense: Sequence[int]
-    expert: Sequence[int]
+    dense: tuple[Run, ...]
+    expert: tuple[Run, ...]
     """Those of experts, which have buffers of their own."""
 
 
 def rank_parameters(shape: Shape, layout: Layout, stage: int) -> tuple[int, int]:
     """Return the (dense, expert) parameters of a rank of pipeline stage ``stage``, counted from 0."""
     tensors = rank_tensors(shape, layout, stage)
-    return sum(tensors.dense), sum(tensors.expert)
+    return total(tensors.dense), total(tensors.expert)
 
 
 def rank_tensors(shape: Shape, layout: Layout, stage: int) -> Tensors:
@@ -31,25 +32,46 @@ def rank_tensors(shape: Shape, layout: Layout, stage: int) -> Tensors:
     A bias and a matrix are two, what Megatron multiplies at once is one: queries with keys and values, both halves of a
     gated MLP. Raises UsageError for what cannot be shared out evenly over tensor or expert parallelism.
     """
+    kinds = shape.kinds
     first, last = stage == 0, stage == layout.pipeline - 1
+    return _of_stage(shape, layout, kinds[layout.stage(shape.layers, stage)], kinds[-1:], first=first, last=last)
+
+
+def stages(shape: Shape, layout: Layout) -> Iterator[Tensors]:
+    """Yield the parameters of a rank of each pipeline stage; stages with equal layers between the ends are one object.
+
+    Raises UsageError as `rank_tensors`.
+    """
+    kinds, known = shape.kinds, dict[tuple[str, bool, bool], Tensors]()
+    for stage in range(layout.pipeline):
+        own = kinds[layout.stage(shape.layers, stage)]
+        first, last = stage == 0, stage == layout.pipeline - 1
+        if (own, first, last) not in known:
+            known[own, first, last] = _of_stage(shape, layout, own, kinds[-1:], first=first, last=last)
+        yield known[own, first, last]
+
+
+def _of_stage(shape: Shape, layout: Layout, kinds: str, predictor: str, *, first: bool, last: bool) -> Tensors:
+    """The layers of one stage by kind; a layer for multi-token prediction is as ``predictor``."""
     words = _words(shape, layout)
-    dense, expert = ([words, shape.positions * shape.hidden] if first else []), list[int]()
-    for kind in shape.kinds[layout.stage(shape.layers, stage)]:
-        dense += _dense(kind, shape, layout)
-        expert += _experts(shape, layout) if kind in (SPARSE, EXPERTS) else []
+    ends = [words, shape.positions * shape.hidden]
+    dense = run_of(ends) if first else ()
+    for part, times in repeats(kinds):
+        dense += run_of([size for kind in part for size in _dense(kind, shape, layout)], times)
+    sparse = kinds.count(SPARSE) + kinds.count(EXPERTS)
     if last:
-        dense += _norm(shape)
+        dense += run_of(_norm(shape))
     if last and shape.predictors:
-        kind = shape.kinds[-1]
         # Two norms, a projection of both halves, and a norm at its end; where the embedding is not, a copy of it.
         joined = [*_norm(shape) * 2, 2 * shape.hidden * shape.hidden // layout.tensor]
-        dense += (joined + _dense(kind, shape, layout) + _norm(shape)) * shape.predictors
-        dense += [] if first else [words, shape.positions * shape.hidden]
-        expert += (_experts(shape, layout) if kind in (SPARSE, EXPERTS) else []) * shape.predictors
+        dense += run_of(joined + _dense(predictor, shape, layout) + _norm(shape), shape.predictors)
+        dense += () if first else run_of(ends)
+        sparse += shape.predictors * (predictor in (SPARSE, EXPERTS))
     # A tied output embedding on another stage than the input embedding is a second copy.
     if last and not (shape.tied and first):
-        dense.append(words)
-    return Tensors(*([size for size in sizes if size] for sizes in (dense, expert)))
+        dense += run_of([words])
+    local = exactly(shape.experts, layout.expert, "experts over expert parallelism") if sparse else 0
+    return Tensors(dense, run_of(_expert(shape, layout), local * sparse) if sparse else ())
 
 
 def _dense(kind: str, shape: Shape, layout: Layout) -> list[int]:
@@ -114,13 +136,12 @@ def _mlp(shape: Shape, layout: Layout, ffn: int) -> list[int]:
     return [*split, shape.hidden if shape.linear_bias and ffn else 0]
 
 
-def _experts(shape: Shape, layout: Layout) -> list[int]:
-    """All experts of a layer, each with tensors of its own, as with grouped multiplication by Transformer Engine."""
-    local = exactly(shape.experts, layout.expert, "experts over expert parallelism")
+def _expert(shape: Shape, layout: Layout) -> list[int]:
+    """One expert, with tensors of its own, as with grouped multiplication by Transformer Engine."""
     first = (2 if shape.gated else 1) * shape.expert_ffn
     sizes = [shape.hidden * first, first if shape.linear_bias else 0, shape.hidden * shape.expert_ffn]
     each = _split(sizes, layout.experts_tensor, "an expert over expert tensor parallelism")
-    return [*each, shape.hidden if shape.linear_bias else 0] * local
+    return [*each, shape.hidden if shape.linear_bias else 0]
 
 
 def _words(shape: Shape, layout: Layout) -> int:

@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ import pytest
 from patchkit.tms.cycle.cases import SIZES
 from patchkit.tms.estimate import Setting, estimate
 from patchkit.tms.packing import Kept, Reserved, reserved
-from patchkit.tms.segments import MIB
+from patchkit.tms.runs import Run, run_of
+from patchkit.tms.segments import MIB, Segments
 from patchkit.tms.shape import from_megatron
 from patchkit.tms.tensors import Tensors
 
@@ -31,10 +32,9 @@ M = MIB // 4
 """Elements of fp32 in a MiB."""
 
 
-def reserved_mib(tensors: Tensors, **changes: Any) -> tuple[int, int, int]:
+def reserved_mib(dense: list[int], expert: list[int], **changes: Any) -> tuple[int, int, int]:
     """Return (parameters, gradients, rest) in MiB."""
-    fields = {name: getattr(BF16, name) for name in Kept.__dataclass_fields__}
-    found = reserved(tensors, Kept(**{**fields, **changes}))
+    found = reserved(Tensors(run_of(dense), run_of(expert)), replace(BF16, **changes))
     assert {size % MIB for size in (found.parameters, found.gradients, found.rest)} == {0}
     return found.parameters // MIB, found.gradients // MIB, found.rest // MIB
 
@@ -56,29 +56,60 @@ def reserved_mib(tensors: Tensors, **changes: Any) -> tuple[int, int, int]:
     ],
 )
 def test_segments_of_one_matrix(changes: dict[str, Any], expected: tuple[int, int, int]) -> None:
-    assert reserved_mib(Tensors([3 << 20], []), **changes) == expected
+    assert reserved_mib([3 << 20], [], **changes) == expected
 
 
 def test_experts_have_buffers_and_shares_of_their_own() -> None:
-    dense_and_expert = Tensors([16 * M], [32 * M])
-
     # A main parameter of 16 MiB lies in 20 that the model had, everything else fits.
-    assert reserved_mib(dense_and_expert, shares=(1, 1)) == (20 + 16, 16 + 32, 20 + 2 * 16 + 3 * 32)
-    assert reserved_mib(dense_and_expert, shares=(1, 2)) == (20 + 16, 16 + 32, 20 + 2 * 16 + 3 * 16)
+    assert reserved_mib([16 * M], [32 * M], shares=(1, 1)) == (20 + 16, 16 + 32, 20 + 2 * 16 + 3 * 32)
+    assert reserved_mib([16 * M], [32 * M], shares=(1, 2)) == (20 + 16, 16 + 32, 20 + 2 * 16 + 3 * 16)
 
 
 def test_a_share_is_the_end_of_the_model_and_cuts_a_parameter() -> None:
-    sizes = Tensors([30 * M, 16 * M], [])
+    sizes = [30 * M, 16 * M]
 
     # The main parameter of 16 MiB lies in 20, as above.
-    assert reserved_mib(sizes)[2] == 20 + 2 * 16 + 3 * 30
+    assert reserved_mib(sizes, [])[2] == 20 + 2 * 16 + 3 * 30
     # Of the 46 MiB in fp32 the first of two ranks has those 16 and 7 of the 30. Two of the three sevens share what was
     # the model's segment of 16, one has a segment of 20.
-    assert reserved_mib(sizes, shares=(2, 1))[2] == 20 + 2 * 16 + 16 + 20
+    assert reserved_mib(sizes, [], shares=(2, 1))[2] == 20 + 2 * 16 + 16 + 20
 
 
 def test_no_parameters_reserve_nothing() -> None:
-    assert reserved(Tensors([], []), BF16) == Reserved(parameters=0, gradients=0, rest=0)
+    assert reserved(Tensors((), ()), BF16) == Reserved(parameters=0, gradients=0, rest=0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "near"),
+    [
+        ({}, 0),
+        ({"shares": None}, 1e-4),
+        ({"gives_back": False, "step_bytes": 4}, 1e-4),
+        # Where a share begins differs by less than a layer, and so does what is left of the segments there.
+        ({"shares": (8, 2)}, 0.005),
+    ],
+)
+def test_a_model_of_many_layers_is_as_one_of_fewer_goes_on(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], near: float
+) -> None:
+    model = Tensors((Run((32 * M,)), Run((4096, 4096, 11 * M, 12 * M), 2112), Run((7 * M,))), (Run((3 * M,), 96),))
+    kept, asked = replace(BF16, **changes), 0
+    exact = reserved(model, kept)
+    plain = Segments.allocate
+
+    def allocate(pool: Segments, size: int) -> Any:
+        nonlocal asked
+        asked += 1
+        return plain(pool, size)
+
+    monkeypatch.setattr("patchkit.tms.packing._MOST", 2048)
+    monkeypatch.setattr(Segments, "allocate", allocate)
+
+    found = reserved(model, kept)
+    assert replace(found, rest=exact.rest) == exact
+    assert found.rest == pytest.approx(exact.rest, rel=near, abs=0)
+    # Model, copy, main parameter, two moments and a step: of 2048 parameters, of half as many, and what is over.
+    assert 0 < asked <= 6 * (2048 + 1024 + 2 * 64)
 
 
 # --- against what was measured
