@@ -92,14 +92,29 @@ def capabilities_of(saver: Any) -> Capabilities:
 
 
 def retain_backups(saver: Any) -> None:
-    """Let host copies stay where they are after a resume, for the next pause. Raises CapabilityError."""
+    """Let host copies stay where they are after a resume, for the next pause. Raises CapabilityError.
+
+    Builds from before they were freed at a resume (0.0.9 and 0.0.9.post1) do so by themselves, and need not be told.
+    """
     library = library_of(saver)
-    if not hasattr(library, "tms_set_retain_cpu_backup"):
+    if hasattr(library, "tms_set_retain_cpu_backup"):
+        library.tms_set_retain_cpu_backup(ctypes.c_bool(True))  # noqa: FBT003 - the signature of the function
+    elif not _keeps_always(saver, library):
         raise CapabilityError(
-            "this torch_memory_saver cannot retain backups on the host",
+            "this torch_memory_saver cannot retain backups on the host, or does not show that it does",
             hint="install torch_memory_saver 0.0.10 or later, or leave retain_backups out",
         )
-    library.tms_set_retain_cpu_backup(ctypes.c_bool(True))  # noqa: FBT003 - the signature of the function
+
+
+def _keeps_always(saver: Any, library: Any) -> bool:
+    """Tell whether this is known for a build that keeps every host copy until its memory is freed.
+
+    Commit 7e9edbd frees them at a resume. No symbol shows that, but the one pool for all tags was gone before it, and
+    the pointer to a copy came after it; what is in between (383bec3) keeps copies too, and cannot be told apart.
+    """
+    one_pool = hasattr(getattr(saver, "_impl", None), "_primary_mem_pool")
+    copies = "enable_cpu_backup" in inspect.signature(saver.region).parameters
+    return one_pool and copies and not hasattr(library, "tms_get_cpu_backup_pointer")
 
 
 def retains_backups(saver: Any) -> bool:

@@ -165,6 +165,7 @@ def host_room() -> int:
 
 
 OPTIONS: dict[str, dict[str, Any]] = {
+    "host_bytes_of_a_cycle_by_the_option": {"retain_backups": True},
     "sleep_again_with_what_was_retained": {"retain_backups": True, "host_memory": host_room},
     "sleep_again_with_more_than_was_retained": {"retain_backups": True, "host_memory": host_room},
     "sleep_without_room_on_the_host": {"host_memory": lambda: 1 << 20},
@@ -577,6 +578,10 @@ def host_bytes_of_a_cycle(world: World) -> Any:
 
 def host_bytes_of_a_cycle_that_retains(world: World) -> Any:
     world.saver.retain_cpu_backup = True
+    return host_bytes_of_a_cycle(world)
+
+
+def host_bytes_of_a_cycle_by_the_option(world: World) -> Any:
     return host_bytes_of_a_cycle(world)
 
 

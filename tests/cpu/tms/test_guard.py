@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from patchkit.errors import (
     TrackedGrowthError,
     UnrestoredError,
 )
-from patchkit.tms.capabilities import Capabilities, check_environment
+from patchkit.tms.capabilities import Capabilities, check_environment, retain_backups
 from patchkit.tms.guard import OffloadGuard
 from patchkit.tms.states import State
 
@@ -395,3 +396,41 @@ def test_a_build_that_cannot_retain_backups_refuses_before_the_first_byte_is_giv
         bench.guard.pause()
 
     assert (bench.states, bench.saver.calls) == ([ACTIVE] * 3, [])
+
+
+class OnePool:
+    """As the package's object up to 5d48a5f, whose library keeps every copy until its memory is freed."""
+
+    def __init__(self, *, pools: str = "_primary_mem_pool", symbols: tuple[str, ...] = ("tms_pause",)) -> None:
+        library = SimpleNamespace(**dict.fromkeys(symbols))
+        self._impl = SimpleNamespace(**{pools: {}, "_binary_wrapper": SimpleNamespace(cdll=library)})
+
+    def region(self, tag: str = "default", enable_cpu_backup: bool = False) -> None:
+        raise NotImplementedError
+
+
+class WithoutBackups(OnePool):
+    """As 0.0.8, which has no copies to keep."""
+
+    def region(self, tag: str = "default", *_other: object) -> None:  # type: ignore[override]
+        raise NotImplementedError
+
+
+def test_a_build_that_keeps_its_copies_anyway_need_not_be_told() -> None:
+    retain_backups(OnePool())
+
+
+@pytest.mark.parametrize(
+    "saver",
+    [
+        # 383bec3 keeps them and 9b8b788 does not; nothing tells them apart.
+        OnePool(pools="_mem_pools"),
+        # A fork that hands out pointers came after copies were freed at a resume.
+        OnePool(symbols=("tms_pause", "tms_get_cpu_backup_pointer")),
+        WithoutBackups(),
+    ],
+    ids=["pools by tag", "pointers to copies", "no copies"],
+)
+def test_a_build_that_is_not_known_to_keep_its_copies_is_refused(saver: OnePool) -> None:
+    with pytest.raises(CapabilityError, match="cannot retain backups on the host, or does not show that it does"):
+        retain_backups(saver)

@@ -306,6 +306,18 @@ def test_the_estimate_has_the_host_bytes_of_a_cycle(
 
 
 @pytest.mark.network
+@pytest.mark.parametrize("hook", ["preload", "torch"])
+@pytest.mark.parametrize("version", [NEW, OLD, "0.0.9"])
+def test_copies_that_shall_be_retained_are_and_builds_that_always_do_are_no_error(
+    run: Run, version: str, hook: str
+) -> None:
+    settings = REGIONS_ONLY if version != NEW else {}
+    found = run("host_bytes_of_a_cycle_by_the_option", version, guarded=True, settings=settings, hook=hook)
+
+    assert found == [2 << 20, 2 << 20], run.text
+
+
+@pytest.mark.network
 def test_the_lines_of_the_page_for_frameworks_run_as_they_stand(run: Run) -> None:
     assert run("lines_of_the_page", NEW, guarded=False) == [[7, 0], [7, 0]], run.text
 
