@@ -10,7 +10,7 @@ from patchkit.tms import imports
 from patchkit.tms.capabilities import library_of
 from patchkit.tms.guard import OffloadGuard
 from patchkit.tms.placement import Backup, Placement, placements_of
-from patchkit.tms.states import State, call_site
+from patchkit.tms.states import State
 
 
 def cpu_backup(tensor: Any, guard: OffloadGuard, *, tag: str | None = None) -> Any:
@@ -27,9 +27,14 @@ def cpu_backup(tensor: Any, guard: OffloadGuard, *, tag: str | None = None) -> A
     was allocated in the default pool while somebody had switched tracking off by hand cannot be told apart; use
     ``guard.disable()``.
     """
-    here = call_site()
     if not tensor.numel():
         return tensor.detach().to("cpu", copy=True)
+    # Nobody resumes or pauses between the question and the answer.
+    with guard.entered("cpu_backup()") as here:
+        return _contents(tensor, guard, tag, here)
+
+
+def _contents(tensor: Any, guard: OffloadGuard, tag: str | None, here: str) -> Any:
     storage = tensor.untyped_storage()
     place = _placement(storage.data_ptr(), storage.nbytes(), guard, tag)
     if place is not None and place.backup is not Backup.HOST:

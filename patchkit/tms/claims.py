@@ -35,9 +35,14 @@ class Claim:
         if hasattr(saver, "__dict__"):
             setattr(saver, _NAME, self)
 
+    @property
+    def here(self) -> bool:
+        """Whether this is the process that the guard was made in."""
+        return self.process == os.getpid()
+
     def alive(self) -> bool:
         """Whether the guard could still be used in this process."""
-        if self.process != os.getpid():
+        if not self.here:
             return False
         if self._guard() is not None:
             gc.collect()  # A restorer often refers to what refers to the guard.
@@ -49,7 +54,7 @@ class Claim:
 
     def check_process(self, call: str, here: str) -> None:
         """Raise GuardUseError in a process that was forked off: it has the states of its parent, and no memory."""
-        if self.process != os.getpid():
+        if not self.here:
             raise GuardUseError(
                 f"{call} at {here}: this guard was made in process {self.process}, at {self.site}; this is process"
                 f" {os.getpid()}, which was forked off and has no device memory of its parent",

@@ -7,7 +7,9 @@ who still reads memory without backup, or that a checkpoint is being written. Th
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from patchkit.errors import DirtyGradientsError
@@ -18,7 +20,7 @@ from patchkit.tms.host import check_device, check_room
 from patchkit.tms.regions import Regions
 from patchkit.tms.rules import already, forgotten, no_restorer, restoring, unreadable
 from patchkit.tms.sections import Hold
-from patchkit.tms.states import GRADIENTS, State, Tag
+from patchkit.tms.states import GRADIENTS, State, Tag, call_site
 from patchkit.tms.tags import forgotten_bytes, poison, undeclared, zero
 from patchkit.tms.watching import plain_functions, watch
 
@@ -77,7 +79,7 @@ class OffloadGuard(Regions):
         MissingRestorerError, DirtyGradientsError unless ``discard_gradients``, TrackedGrowthError; CapabilityError when
         backups shall be retained and cannot.
         """
-        with self._changing, self._entered("pause()") as here:
+        with self._alone("pause()"), self.entered("pause()") as here:
             _ = self.capabilities
             self._discover("pause()", here)
             self._check_growth("pause()", here)
@@ -89,8 +91,8 @@ class OffloadGuard(Regions):
             if self._retain and todo:
                 keep_backups(self.saver)
             for each in todo:
-                self._plain["pause"](each.name)
-                self._paused(each, here)
+                with _noted(partial(self._paused, each, here)):
+                    self._plain["pause"](each.name)
             self._check_growth("pause()", here)
             return tuple(each.name for each in todo)
 
@@ -102,8 +104,8 @@ class OffloadGuard(Regions):
         it, unrestored. Raises TrackedGrowthError, DeviceMemoryError, and HeldError while somebody reads a backup in
         place.
         """
-        with self._changing:
-            with self._entered("resume()") as here:
+        with self._alone("resume()"):
+            with self.entered("resume()") as here:
                 self._check_growth("resume()", here)
                 todo = self._chosen("resume()", tag, here, {State.PAUSED})
                 for each in todo:
@@ -111,8 +113,8 @@ class OffloadGuard(Regions):
                 if self._device_memory is not None:
                     check_device(self.saver, todo, self._device_memory, here)
                 for each in todo:
-                    self._plain["resume"](each.name)
-                    self._resumed(each, here)
+                    with _noted(partial(self._resumed, each, here)):
+                        self._plain["resume"](each.name)
             unrestored = [each for each in todo if each.state is State.UNRESTORED]
             if self._poison:
                 poison(unrestored)
@@ -125,8 +127,8 @@ class OffloadGuard(Regions):
 
         Of tags that are written later it returns none. Raises OrderError inside of the restorer of such a tag.
         """
-        with self._changing:
-            with self._entered("restore()") as here:
+        with self._alone("restore()"):
+            with self.entered("restore()") as here:
                 todo = self._chosen("restore()", tag, here, {State.UNRESTORED})
             return self._restore(todo, here)
 
@@ -135,7 +137,7 @@ class OffloadGuard(Regions):
 
         Also of a tag that holds its contents, when others are written there. Raises PausedError while it is paused.
         """
-        with self._entered("mark_restored()") as here:
+        with self.entered("mark_restored()") as here:
             each = self._known(tag, "mark_restored()", here)
             if each.state is State.PAUSED:
                 raise unreadable("mark_restored()", each, here)
@@ -147,17 +149,22 @@ class OffloadGuard(Regions):
 
         Nothing is checked or restored: what this ends the process with, it ends it with. For `watching.Watcher`.
         """
-        with self._changing, self._entered(f"{name}()") as here:
-            done = plain(tag)
-            for found, backup in undeclared(self.saver, self._tags).items():
-                self._tags[found] = Tag(found, backup, site=here)
-            for each in [each for each in self._tags.values() if not tag or each.name == tag]:
-                if name == "pause" and each.state is not State.PAUSED:
-                    self._paused(each, here)
-                elif name == "resume" and each.state is State.PAUSED:
-                    self._resumed(each, here)
-            self._growth.begin(self._tags.values())
-            return done
+        with (
+            self._alone(f"{name}()"),
+            self.entered(f"{name}()") as here,
+            _noted(partial(self._went_around, name, tag, here)),
+        ):
+            return plain(tag)
+
+    def _went_around(self, name: str, tag: str | None, here: str) -> None:
+        for found, backup in undeclared(self.saver, self._tags).items():
+            self._tags[found] = Tag(found, backup, site=here)
+        for each in [each for each in self._tags.values() if not tag or each.name == tag]:
+            if name == "pause" and each.state is not State.PAUSED:
+                self._paused(each, here)
+            elif name == "resume" and each.state is State.PAUSED:
+                self._resumed(each, here)
+        self._growth.begin(self._tags.values())
 
     def install(self) -> None:
         """Let everybody who calls pause, resume, region or disable of the package's object go through the guard."""
@@ -170,6 +177,14 @@ class OffloadGuard(Regions):
         for name in self._plain:
             vars(self.saver).pop(name, None)
         watch(self.saver, self._plain, self)
+
+    @contextmanager
+    def _alone(self, call: str) -> Iterator[None]:
+        """Be the only one who changes states. Raises GuardUseError in a process that was forked off."""
+        # Before the lock, as in `entered`: a thread of the parent that restores has it for long.
+        self._claim.check_process(call, call_site())
+        with self._changing:
+            yield
 
     def _paused(self, tag: Tag, here: str) -> None:
         tag.state, tag.site, tag.tracked = State.PAUSED, here, None
@@ -242,3 +257,19 @@ class OffloadGuard(Regions):
                     self._keep()
                 done.append(each.name)
         return tuple(done)
+
+
+@contextmanager
+def _noted(note: Callable[[], None]) -> Iterator[None]:
+    """Call ``note`` after a call of the package that did what it should, and not after one that raised an error.
+
+    A pause takes seconds in the library, and a Ctrl-C in that time is raised when it returns: then it was done as well.
+    """
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException:
+        note()
+        raise
+    note()

@@ -17,10 +17,13 @@ _UNLIMITED = 1 << 60
 def available_bytes(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> int:
     """Return what can be allocated without swapping: MemAvailable of the kernel, or what a container has left.
 
-    Pages of files that a control group could drop count as left. Raises OSError without /proc/meminfo.
+    Pages of files that a control group could drop count as left. Raises OSError where /proc/meminfo does not
+    say it.
     """
     lines = (proc / "meminfo").read_text().splitlines()
-    kernel = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    kernel = next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
+    if kernel is None:
+        raise OSError(f"{proc / 'meminfo'} has no line MemAvailable")
     return max(0, min([kernel, *_left(proc, groups)]))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from patchkit.errors import RanksDisagreeError
 from patchkit.tms.guard import OffloadGuard
-from patchkit.tms.states import call_site
+from patchkit.tms.states import RESTORER, call_site
 
 Gather = Callable[[Any], Sequence[Any]]
 """Takes what this rank says, and returns what each said, in the order of ranks (torch's all_gather_object)."""
@@ -22,20 +22,22 @@ def require_same(what: str, value: Any, gather: Gather) -> None:
 
     Such as the names of the process groups in the order in which this rank is about to make them.
     """
-    _compare(f"{what} at {call_site()}", value, gather)
+    _compare(f"{what} at {call_site()}", tuple(gather(value)))
 
 
 def require_same_state(guard: OffloadGuard, gather: Gather) -> None:
     """Raise RanksDisagreeError on every rank unless their tags are in the same state, with the same contents.
 
     Compared are name, state, backup, number of pauses and contents of each tag, and what restores it: a function,
-    zeros, an update, nothing.
+    zeros, an update, nothing. So is the order in which restorers run, because they may wait for those of other ranks.
     """
-    _compare(f"require_same_state() at {call_site()}", guard.describe(), gather)
+    call = f"require_same_state() at {call_site()}"
+    said = tuple(gather(guard.describe()))
+    _compare(call, said)
+    _compare(call, tuple([f"restores {name}" for name, words in tags.items() if RESTORER in words] for tags in said))
 
 
-def _compare(call: str, value: Any, gather: Gather) -> None:
-    values = tuple(gather(value))
+def _compare(call: str, values: tuple[Any, ...]) -> None:
     first = values[0]
     others = [rank for rank, said in enumerate(values) if said != first]
     if not others:

@@ -36,7 +36,7 @@ class Regions(Sections):
         gives up a declared backup, CapabilityError for what this build cannot do.
         """
         backup = enable_cpu_backup or bool(more.get("enable_disk_backup"))
-        with self._entered("region()") as here:
+        with self.entered("region()") as here:
             check_name("region()", tag, here)
             known = self._tags.get(tag, Tag(tag, backup, site=here))
             if known.state is State.PAUSED:
@@ -63,7 +63,7 @@ class Regions(Sections):
         Where nothing is tracked anyway it changes nothing, and leaves it so: the package's own would turn tracking on
         at its end.
         """
-        with self._entered("disable()") as here:
+        with self.entered("disable()") as here:
             # The library is asked, which loads it: before that it would track what is allocated here.
             if self._inside() is False:
                 return nullcontext()
@@ -77,7 +77,7 @@ class Regions(Sections):
         In hook mode torch, the package's library ends the process at torch.cuda.empty_cache() itself when memory of a
         region was freed.
         """
-        with self._entered("empty_cache()") as here:
+        with self.entered("empty_cache()") as here:
             paused = next((tag for tag in self._tags.values() if tag.state is State.PAUSED), None)
             if paused and not self._can_free_while_paused():
                 raise PausedError(

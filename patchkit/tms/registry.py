@@ -14,7 +14,7 @@ from patchkit.tms.capabilities import Capabilities, capabilities_of, check_envir
 from patchkit.tms.claims import Claim
 from patchkit.tms.growth import Counted, Growth, count_pools
 from patchkit.tms.placement import Backup, initial_placement
-from patchkit.tms.rules import check_name, other_contents, unknown, unreadable, without_backup
+from patchkit.tms.rules import check_name, other_contents, two_writers, unknown, unreadable, without_backup
 from patchkit.tms.states import GRADIENTS, State, Tag, call_site
 from patchkit.tms.tags import entered_without_backup, undeclared
 from patchkit.tms.views import Views
@@ -58,10 +58,13 @@ class Registry:
         a name such as ``actor``; for the tag ``grad_buffer`` the tensors that ``buffers`` returns are zeroed instead.
         With ``later`` nobody restores, because an update writes it: a resume leaves it unrestored until
         `mark_restored`. ``buffers`` also serves to poison. A tag can be declared again while it is active. Raises
-        OrderError while it is not, and for a name that torch_memory_saver would take for another one.
+        OrderError while it is not, for a name that torch_memory_saver would take for another one, and for ``later``
+        with a restorer, which would never run.
         """
-        with self._entered("add_tag()") as here:
+        with self.entered("add_tag()") as here:
             check_name("add_tag()", name, here)
+            if later and restore is not None:
+                raise two_writers("add_tag()", name, here)
             known = self._tags.get(name)
             if known is not None and known.state is not State.ACTIVE:
                 rule = f"it is {known.state.value}"
@@ -105,12 +108,12 @@ class Registry:
 
     def describe(self) -> dict[str, tuple[str, ...]]:
         """Return by tag its state, backup, number of pauses, contents and restorer, in words, to be compared."""
-        with self._entered("describe()"):
+        with self.entered("describe()"):
             return {name: tag.words for name, tag in self._tags.items()}
 
     def check_readable(self, *tags: str, call: str = "check_readable()") -> None:
         """Raise PausedError or UnrestoredError unless all of ``tags`` (none: every known one) hold their contents."""
-        with self._entered(call) as here:
+        with self.entered(call) as here:
             for name in tags or tuple(self._tags):
                 each = self._known(name, call, here)
                 if each.state is not State.ACTIVE:
@@ -127,7 +130,7 @@ class Registry:
 
         Call it after freeing while asleep: what is allocated after a free that nobody counted may replace it unnoticed.
         """
-        with self._entered("check_growth()") as here:
+        with self.entered("check_growth()") as here:
             self._check_growth("check_growth()", here)
 
     def named_parameters(self, module: Any, *, tags: Iterable[str] = ()) -> Iterator[tuple[str, Any]]:
@@ -138,8 +141,11 @@ class Registry:
             yield name, parameter
 
     @contextmanager
-    def _entered(self, call: str) -> Iterator[str]:
-        """Have the states for oneself; yields the place of the call. Raises GuardUseError in a forked process."""
+    def entered(self, call: str) -> Iterator[str]:
+        """Have the states for oneself; yields the place of the call. Raises GuardUseError in a forked process.
+
+        For parts of this package that ask and act in one piece.
+        """
         here = call_site()
         # Before the lock, which another thread of the parent may have had.
         self._claim.check_process(call, here)

@@ -21,6 +21,12 @@ def check_name(call: str, name: object, here: str) -> None:
         raise OrderError(call, tag=repr(name), rule=rule, here=here)
 
 
+def two_writers(call: str, name: str, here: str) -> OrderError:
+    """A tag is declared with a restorer that nobody would call."""
+    rule = "an update writes it (later=True), so that its restorer would never run"
+    return OrderError(call, tag=name, rule=rule, here=here, hint="leave out one of the two")
+
+
 def already(call: str, tag: Tag, here: str) -> OrderError:
     """The state is what was asked for."""
     return OrderError(call, tag=tag.name, rule=f"it is {tag.state.value} already", here=here, earlier=tag.site)

@@ -40,7 +40,7 @@ class Sections(Registry):
         parameter gather that is under way in the gradient buffer.
         """
         names = None if tags is None else frozenset(tags)
-        with self._entered("take_hold()") as here:
+        with self.entered("take_hold()") as here:
             for name in names or ():
                 self._known(name, "take_hold()", here)
             hold = Hold(what, names, here)
@@ -48,10 +48,12 @@ class Sections(Registry):
         return hold
 
     def release(self, hold: Hold) -> None:
-        """Give a hold back; a second time changes nothing."""
-        with self._lock:
-            if hold in self._holds:
-                self._holds.remove(hold)
+        """Give a hold back; a second time changes nothing, nor does it in a process that was forked off."""
+        # There, a thread of the parent may have had the lock.
+        if self._claim.here:
+            with self._lock:
+                if hold in self._holds:
+                    self._holds.remove(hold)
 
     @contextmanager
     def hold(self, what: str, *, tags: Iterable[str] | None = None) -> Iterator[Hold]:
@@ -74,7 +76,7 @@ class Sections(Registry):
         """
         call = f"{what}()"
         # In one piece: another thread may not pause between the check and the hold.
-        with self._entered(call) as here:
+        with self.entered(call) as here:
             names = tuple(dict.fromkeys([*(self._kept() if reads is None else reads), *(contents or ())]))
             self._check_growth(call, here)
             if names:
@@ -85,7 +87,7 @@ class Sections(Registry):
             yield
         finally:
             self.release(taken)
-        with self._lock:
+        with self.entered(f"the end of {call}"):
             self._check_growth(f"the end of {call}", here)
 
     @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +13,10 @@ from typing import Any
 GRADIENTS = "grad_buffer"
 """The one tag whose contents may be replaced by zeros; every other one without backup needs a restorer."""
 
-_OWN = str(Path(__file__).parent)
+RESTORER = "a restorer"
+"""What restores a tag whose own function writes its contents, in words."""
+
+_OWN = f"{Path(__file__).parent}{os.sep}"
 
 
 class State(Enum):
@@ -71,7 +75,7 @@ class Tag:
             "backup" if self.backup else "no backup",
             f"paused {self.epoch} times",
             f"contents {self.contents}",
-            "a restorer" if self.restore is not None else writer,
+            RESTORER if self.restore is not None else writer,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ from patchkit.tms import backups
 from patchkit.tms.backups import cpu_backup
 from patchkit.tms.guard import OffloadGuard
 from patchkit.tms.placement import Backup, Placement, Placements, Segment
+from patchkit.tms.states import State
 
 from .fake_saver import FakeSaver
 
@@ -48,3 +50,25 @@ def test_what_nobody_restored_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> 
     guard.resume(restore=False)
     with pytest.raises(UnrestoredError, match=r"cpu_backup\(\) at .*: tag weights"):
         answer(monkeypatch, Placement("weights", Backup.HOST), guard=guard)
+
+
+def test_nobody_pauses_or_resumes_while_it_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    guard, seen = OffloadGuard(FakeSaver()), list[Any]()
+    other = threading.Thread(target=lambda: seen.append(guard.pause()), daemon=True)
+
+    def placements(_saver: object) -> Placements:
+        other.start()
+        other.join(0.3)
+        seen.append("asked")
+        return Placements([])
+
+    tensor = SimpleNamespace(
+        numel=lambda: 8,
+        untyped_storage=lambda: SimpleNamespace(data_ptr=lambda: 0, nbytes=lambda: 8),
+        detach=lambda: SimpleNamespace(to=lambda *_words, **_more: seen.append(guard.states["default"])),
+    )
+    monkeypatch.setattr(backups, "placements_of", placements)
+    cpu_backup(tensor, guard)
+    other.join(10)
+
+    assert seen == ["asked", State.ACTIVE, ("default",)]

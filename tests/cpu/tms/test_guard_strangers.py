@@ -7,11 +7,13 @@ import gc
 import inspect
 import os
 import pickle
+import signal
 import threading
 import warnings
 import weakref
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,10 +34,11 @@ from patchkit.errors import (
     UnrestoredError,
 )
 from patchkit.tms import host
+from patchkit.tms.backups import cpu_backup
 from patchkit.tms.guard import OffloadGuard
 from patchkit.tms.host import available_bytes
 from patchkit.tms.placement import Backup, Placement, Placements, Segment
-from patchkit.tms.states import State
+from patchkit.tms.states import State, call_site
 
 from .fake_saver import DiedError, FakeSaver
 
@@ -141,16 +144,37 @@ def test_a_guard_is_not_copied(guard: OffloadGuard, copied: Callable[[Any], Any]
         lambda guard: guard.region("default", enable_cpu_backup=True).__enter__(),
         lambda guard: guard.save().__enter__(),
         lambda guard: guard.saver.pause(),
+        lambda guard: cpu_backup(SimpleNamespace(numel=lambda: 1), guard),
     ],
 )
 def test_a_forked_process_is_told_so_even_when_the_lock_was_taken(
     saver: FakeSaver, guard: OffloadGuard, call: Callable[[OffloadGuard], Any]
 ) -> None:
+    said = in_child(guard, lambda: call(guard))
+
+    assert said.startswith("GuardUseError: ")
+    assert f"this guard was made in process {os.getpid()}, at " in said
+    assert guard.pause() == ("default",)
+
+
+def test_a_forked_process_leaves_the_sections_of_its_parent_without_waiting(guard: OffloadGuard) -> None:
+    held = guard.take_hold("process groups")
+    assert in_child(guard, lambda: guard.release(held)) == "nothing was raised"
+    with pytest.raises(HeldError):
+        guard.pause()
+    section = guard.save()
+    section.__enter__()
+    assert in_child(guard, lambda: section.__exit__(None, None, None)).startswith("GuardUseError: the end of save()")
+    section.__exit__(None, None, None)
+
+
+def in_child(guard: OffloadGuard, call: Callable[[], Any]) -> str:
+    """What comes of a call in a process that is forked off while another thread has all locks of the guard."""
     reading, writing = os.pipe()
     taken, done = threading.Event(), threading.Event()
 
     def hold_the_lock() -> None:
-        with guard._lock:
+        with guard._changing, guard._lock:
             taken.set()
             done.wait(10)
 
@@ -161,8 +185,9 @@ def test_a_forked_process_is_told_so_even_when_the_lock_was_taken(
         warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 advises against it, with reason.
         child = os.fork()
     if child == 0:
+        signal.alarm(10)  # It ends a process that hangs.
         try:
-            call(guard)
+            call()
             answer = "nothing was raised"
         except BaseException as error:
             answer = f"{type(error).__name__}: {error}"
@@ -174,10 +199,7 @@ def test_a_forked_process_is_told_so_even_when_the_lock_was_taken(
     with os.fdopen(reading) as pipe:
         said = pipe.read()
     os.waitpid(child, 0)
-
-    assert said.startswith("GuardUseError: ")
-    assert f"this guard was made in process {os.getpid()}, at " in said
-    assert guard.pause() == ("default",)
+    return said
 
 
 def test_a_forked_process_can_make_a_guard_of_its_own(saver: FakeSaver) -> None:
@@ -235,6 +257,13 @@ def test_any_other_name_is_a_name(saver: FakeSaver, guard: OffloadGuard, name: s
     with pytest.raises(PausedError, match="it is paused"), guard.save(reads=[name]):
         pass
     assert guard.resume() == (name,)
+
+
+def test_a_restorer_that_would_never_run_is_refused(guard: OffloadGuard) -> None:
+    with pytest.raises(OrderError, match=r"tag weights: an update writes it \(later=True\), so that its"):
+        guard.add_tag("weights", backup=False, later=True, restore=lambda: None)
+
+    assert guard.states == {"default": ACTIVE}
 
 
 def test_a_hold_on_a_tag_that_nobody_declared_keeps_nothing_and_is_refused(guard: OffloadGuard) -> None:
@@ -316,6 +345,55 @@ def test_without_its_guard_an_object_of_the_package_is_as_before(saver: FakeSave
     saver.resume("default")
 
     assert saver.calls == [("pause", None), ("resume", "default")]
+
+
+@pytest.mark.parametrize("around", [False, True], ids=["through the guard", "around it"])
+def test_an_interrupt_during_a_pause_or_a_resume_comes_after_it(
+    saver: FakeSaver, guard: OffloadGuard, monkeypatch: pytest.MonkeyPatch, *, around: bool
+) -> None:
+    """A call of the library takes seconds; a Ctrl-C in that time is raised as soon as it returns."""
+    weights = saver.allocate(5)
+
+    def interrupted(name: str) -> Callable[[str | None], None]:
+        plain = getattr(FakeSaver, name)
+
+        def call(tag: str | None = None) -> None:
+            plain(saver, tag)
+            raise KeyboardInterrupt
+
+        return call
+
+    for name in ("pause", "resume"):
+        monkeypatch.setitem(guard._plain, name, interrupted(name))
+        getattr(saver, name).plain = guard._plain[name]
+    caller: Any = saver if around else guard
+    with pytest.raises(KeyboardInterrupt):
+        caller.pause()
+    assert (guard.states, guard.pause()) == ({"default": PAUSED}, ())
+    with pytest.raises(KeyboardInterrupt):
+        caller.resume()
+    assert (guard.states, guard.resume(), weights.read()) == ({"default": ACTIVE}, (), 5)
+
+
+@pytest.mark.parametrize("name", ["pause", "resume"])
+def test_what_the_package_refused_is_as_it_was(
+    saver: FakeSaver, guard: OffloadGuard, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def refuse(_tag: str) -> None:
+        raise DiedError
+
+    guard.add_tag("weights", backup=True)
+    before = {"pause": ACTIVE, "resume": PAUSED}[name]
+    if before is PAUSED:
+        guard.pause()
+    plain = guard._plain[name]
+    monkeypatch.setitem(guard._plain, name, lambda tag: refuse(tag) if tag == "weights" else plain(tag))
+    with pytest.raises(DiedError):
+        getattr(guard, name)()
+    after = {ACTIVE: PAUSED, PAUSED: ACTIVE}[before]
+    assert guard.states == {"default": after, "weights": before}
+    monkeypatch.undo()
+    assert getattr(guard, name)() == ("weights",)
 
 
 # --- threads
@@ -488,6 +566,18 @@ def test_buffers_that_are_gone_are_left_out(saver: FakeSaver, guard: OffloadGuar
     guard.resume()
 
     assert there.read() == 0
+
+
+def test_a_call_site_is_not_in_this_package_and_may_be_beside_it() -> None:
+    beside = str(Path(errors.__file__).parent / "tms_of_somebody" / "train.py")
+    inside = str(Path(errors.__file__).parent / "tms" / "guard.py")
+    found: dict[str, Any] = {"call_site": call_site}
+    for file in (beside, inside):
+        exec(compile("def ask(): return call_site()", file, "exec"), found)  # noqa: S102 - a file of that name
+        found[file] = found["ask"]()
+
+    assert found[beside] == f"{beside}:1"
+    assert found[inside].startswith(f"{__file__}:")
 
 
 # --- contents
@@ -671,6 +761,12 @@ def test_what_the_host_has_left_is_the_least_of_kernel_and_container(
     assert available_bytes(tmp_path / "proc", tmp_path / "groups") == expected
 
 
+def test_a_kernel_that_does_not_say_what_is_left_is_told(tmp_path: Path) -> None:
+    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\n")
+    with pytest.raises(OSError, match="meminfo has no line MemAvailable"):
+        available_bytes(tmp_path, tmp_path)
+
+
 def test_this_host_has_memory_left() -> None:
     assert available_bytes() > 0
 
@@ -684,8 +780,6 @@ def test_this_host_has_memory_left() -> None:
 def test_gradients_in_buffers_that_nobody_named_are_not_lost(
     saver: FakeSaver, monkeypatch: pytest.MonkeyPatch, requested: int | None, error: type[Exception] | None
 ) -> None:
-    from types import SimpleNamespace
-
     from patchkit.tms import tags
 
     tensor = SimpleNamespace(data_ptr=lambda: 64, numel=lambda: 4, element_size=lambda: 2, zero_=lambda: None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -157,3 +158,30 @@ def test_ranks_that_agree_go_on() -> None:
     guard = OffloadGuard(FakeSaver())
     require_same_state(guard, lambda value: [value] * 8)
     require_same("groups", ["a"], lambda value: [value, ["a"]])
+
+
+@pytest.mark.parametrize(("checked", "expected"), [(False, HANG), (True, TOLD)])
+def test_restorers_that_are_declared_in_another_order(checked: bool, expected: list[str]) -> None:
+    """Each of them gathers from all ranks, and they run in the order of declaration."""
+
+    def program(world: World, rank: int) -> Any:
+        guard = OffloadGuard(FakeSaver())
+        for name in ("actor", "critic") if rank == 0 else ("critic", "actor"):
+            guard.add_tag(name, backup=False, restore=partial(world.meet, name, rank))
+        guard.pause()
+        if checked:
+            require_same_state(guard, lambda value: world.meet("all", rank, value))
+        return guard.resume()
+
+    assert World().each(program) == expected
+
+
+def test_tags_that_nobody_restores_may_be_declared_in_another_order() -> None:
+    def program(world: World, rank: int) -> Any:
+        guard = OffloadGuard(FakeSaver())
+        for name in ("one", "two") if rank == 0 else ("two", "one"):
+            guard.add_tag(name, backup=True)
+        require_same_state(guard, lambda value: world.meet("all", rank, value))
+        return len(guard.states)
+
+    assert World().each(program) == [3, 3]
