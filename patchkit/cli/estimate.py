@@ -19,6 +19,20 @@ _PYTHON = {"True": True, "False": False, "None": None}
 """As a namespace prints them; as text they would all count as true."""
 
 
+_UNKNOWN = (
+    "nccl_ub",
+    "use_megatron_fsdp",
+    "use_torch_fsdp2",
+    "use_custom_fsdp",
+    "use_layer_wise_distributed_optimizer",
+    "use_precision_aware_optimizer",
+    "optimizer_cpu_offload",
+    "fp8_param_gather",
+    "fp4_param_gather",
+)
+"""Arguments that change how many bytes a parameter takes, or where they lie, in a way that is not known here."""
+
+
 class Arguments(dict[str, Any]):
     """Megatron's arguments by name, which remember who was asked for."""
 
@@ -73,7 +87,15 @@ def _value(text: str) -> Any:
 
 
 def precision(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what Megatron's arguments say of precision and optimizer, by the names of `Setting`."""
+    """Return what Megatron's arguments say of precision and optimizer, by the names of `Setting`.
+
+    Raises UsageError for what would make another number of bytes, or lie elsewhere.
+    """
+    for name in _UNKNOWN:
+        if arguments.get(name):
+            raise UsageError(f"{name} {arguments.get(name)!r} is not known here")
+    if arguments.get("optimizer") not in (None, "adam"):
+        raise UsageError(f"optimizer {arguments.get('optimizer')!r} is not known here: only adam")
     parameter_bytes = 2 if arguments.get("bf16") or arguments.get("fp16") else 4
     in_fp32 = arguments.get("accumulate_allreduce_grads_in_fp32") or arguments.get("grad_reduce_in_fp32")
     # Megatron turns it on by itself for bf16.

@@ -18,6 +18,24 @@ GRAD = "disable_grad_buffers_cpu_backup"
 PARAM = "disable_param_buffers_cpu_backup"
 OFFLOAD = "offload_train"
 
+_SWITCHES = (
+    OFFLOAD,
+    GRAD,
+    PARAM,
+    "colocate",
+    "use_critic",
+    "use_distributed_optimizer",
+    "use_layer_wise_distributed_optimizer",
+    "nccl_ub",
+    "fp8_param_gather",
+    "fp8_param",
+    "async_save",
+    "use_megatron_fsdp",
+    "use_torch_fsdp2",
+    "use_custom_fsdp",
+)
+"""Arguments that are on or off: a text, such as the word false, would count as on."""
+
 _FSDP = ("use_megatron_fsdp", "use_torch_fsdp2", "use_custom_fsdp")
 
 
@@ -36,7 +54,7 @@ class Resolution:
     """What came of resolving."""
 
     arguments: Any
-    """What was given, changed in place; of a frozen dataclass a changed copy."""
+    """What was given, changed in place; of a frozen dataclass a copy, where anything changed."""
     changes: tuple[Change, ...]
     warnings: tuple[str, ...]
 
@@ -57,11 +75,12 @@ def resolve_offload_arguments(
     again after a resume (a restorer); without it, and for a critic, they keep their backup. ``explicit`` are names that
     the user set (or their options, ``--offload-train``), which are not derived. ``symbols`` are what the library of
     torch_memory_saver exports (`package_symbols`); None leaves it unchecked. Raises ArgumentRuleError with every rule
-    that is broken, for anything but a namespace or an object of a dataclass, and where a value cannot be set; then
-    nothing is changed.
+    that is broken, for anything but a namespace or an object of a dataclass, for texts where it is on or off, and where
+    a value cannot be set; then nothing is changed.
     """
     _check_call(arguments, role, explicit)
     draft = _Draft(arguments, explicit)
+    _check_switches(draft)
     _imply(draft)
     if draft.get(OFFLOAD):
         _derive_flags(draft, restores_parameters=restores_parameters, role=role)
@@ -82,6 +101,12 @@ def _check_call(arguments: Any, role: str, explicit: Collection[str]) -> None:
         raise ArgumentRuleError((f"role {role!r} is neither actor nor critic",))
     if isinstance(explicit, str):
         raise ArgumentRuleError((f"explicit holds names; {explicit!r} is one, and its letters are not meant",))
+
+
+def _check_switches(draft: _Draft) -> None:
+    texts = [name for name in _SWITCHES if isinstance(draft.get(name), (str, bytes))]
+    if texts:
+        raise ArgumentRuleError(tuple(f"{name} is neither true nor false: {draft.get(name)!r}" for name in texts))
 
 
 class _Draft:
@@ -115,7 +140,7 @@ class _Draft:
             if missing := sorted(set(values) - fields):
                 kind = type(arguments).__name__
                 raise ArgumentRuleError((f"{kind} has no {', '.join(missing)}: are the patches applied?",))
-            if type(arguments).__dataclass_params__.frozen:  # type: ignore[attr-defined]
+            if values and type(arguments).__dataclass_params__.frozen:  # type: ignore[attr-defined]
                 return Resolution(_replaced(arguments, values), changes, tuple(self.warnings))
         _set(arguments, values)
         return Resolution(arguments, changes, tuple(self.warnings))
@@ -137,7 +162,7 @@ def _set(arguments: Any, values: Mapping[str, Any]) -> None:
         for name, value in values.items():
             setattr(arguments, name, value)
             done.append(name)
-    except AttributeError as error:
+    except (AttributeError, TypeError, ValueError) as error:  # ValueError: classes that validate their values
         for set_ in done:
             if set_ in before:
                 setattr(arguments, set_, before[set_])

@@ -28,7 +28,7 @@ class Setting:
     gradient_backup: bool = True
     """Not with disable_grad_buffers_cpu_backup."""
     parameter_backup: bool = True
-    """Not with disable_param_buffers_cpu_backup, which needs the distributed optimizer."""
+    """Not with disable_param_buffers_cpu_backup, which does nothing without the distributed optimizer."""
     weight_copies: int = 0
     """Copies of the parameters that the framework keeps on the host all the time, such as a restorer's."""
     backup_kept: bool = False
@@ -86,7 +86,8 @@ def estimate(shape: Shape, layout: Layout, setting: Setting) -> Estimate:
     kept = _kept(dense, expert, layout, setting)
     packing = _packing(ranks[stage], layout, setting, kept)
     backed = {
-        "parameters": setting.parameter_backup,
+        # Without the distributed optimizer they have no buffer, and its flag does nothing.
+        "parameters": setting.parameter_backup or not setting.distributed_optimizer,
         "gradients": setting.gradient_backup,
         "optimizer": True,
     }

@@ -40,12 +40,13 @@ def enable_no_backup(
             f"this Megatron has no {' or '.join(missing)}: looked at {where}",
             hint="apply the no-backup patches: patchkit apply",
         )
-    if fields and _is_frozen(config):
+    off = [name for name in fields if getattr(config, name) is not True]
+    if off and _is_frozen(config):
         raise CapabilityError(
-            f"{type(config).__name__} is frozen: {' and '.join(fields)} cannot be set any more",
+            f"{type(config).__name__} is frozen: {' and '.join(off)} cannot be set any more",
             hint="give them to its constructor",
         )
-    for name in fields:
+    for name in off:
         setattr(config, name, True)
     given = dict.fromkeys(keywords, True)
     if is_mapping:

@@ -37,6 +37,8 @@ _UNKNOWN = (
 )
 """Arguments that change how many parameters there are, or where, in a way that is not known here."""
 
+_MOST_LAYERS = 1_000_000
+
 _POSITIVE = (
     "world_size",
     "data_parallel_size",
@@ -116,6 +118,8 @@ def from_megatron(arguments: Mapping[str, Any]) -> tuple[Shape, Layout]:
     padded = get("padded_vocab_size")
     hybrid = get("hybrid_layer_pattern") or get("hybrid_override_pattern")
     layers = len(hybrid) if hybrid else need("num_layers")
+    if layers > _MOST_LAYERS:
+        raise UsageError(f"num_layers {layers} is more than {_MOST_LAYERS}")
     dense, pattern = _kinds(hybrid, get("moe_layer_freq", 1), layers, experts)
     shape = Shape(
         layers=layers,
@@ -123,7 +127,7 @@ def from_megatron(arguments: Mapping[str, Any]) -> tuple[Shape, Layout]:
         ffn=ffn,
         heads=heads,
         groups=groups,
-        channels=get("kv_channels", hidden // heads),
+        channels=get("kv_channels") or exactly(hidden, heads, "hidden_size over attention heads"),
         vocabulary=need("padded_vocab_size", "vocab_size"),
         vocabulary_multiple=1 if padded else get("make_vocab_size_divisible_by", 128),
         gated=gated,

@@ -218,8 +218,12 @@ def estimate_command(
 ) -> int:
     """Estimate the device and host memory of a rank in each phase, from Megatron's arguments (docs/estimate.md)."""
     arguments = read_arguments(config, assignments)
+    bytes_of = precision(arguments)
+    if no_param_backup and not bytes_of["distributed_optimizer"]:
+        click.echo("note: --no-param-backup does nothing without use_distributed_optimizer", err=True)
+        no_param_backup = False
     setting = Setting(
-        **precision(arguments),
+        **bytes_of,
         gradient_backup=not no_grad_backup,
         parameter_backup=not no_param_backup,
         weight_copies=int(no_param_backup) if weight_copies is None else weight_copies,

@@ -172,6 +172,12 @@ def test_what_may_surprise_is_a_warning(
         ),
         # What would go unnoticed: a critic would lose its parameters, and a user what was set.
         ({}, {"role": "Critic"}, ("role 'Critic' is neither actor nor critic",)),
+        # A text, as some configurations have it, counts as true.
+        (
+            {OFFLOAD: "False", "nccl_ub": "0"},
+            {},
+            ("offload_train is neither true nor false: 'False'", "nccl_ub is neither true nor false: '0'"),
+        ),
         ({}, {"explicit": GRAD}, (f"explicit holds names; '{GRAD}' is one, and its letters are not meant",)),
     ],
 )
@@ -244,6 +250,33 @@ def test_where_one_value_cannot_be_set_none_is() -> None:
         resolve_offload_arguments(given, environment={}, restores_parameters=True)
 
     assert (given.offload_train, hasattr(given, GRAD)) == (False, False)
+
+
+class Validated:
+    """As a model of pydantic, which raises ValueError for what it does not have."""
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "use_critic", True)
+        object.__setattr__(self, "offload_train", False)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == PARAM:
+            raise ValueError(f"object has no field {name}")
+        object.__setattr__(self, name, value)
+
+
+def test_a_class_that_validates_is_told_and_left_as_it_was() -> None:
+    given = Validated()
+    with pytest.raises(ArgumentRuleError, match="Validated takes no disable_param_buffers_cpu_backup: object has no"):
+        resolve_offload_arguments(given, environment={})
+
+    assert vars(given) == {"use_critic": True, "offload_train": False}
+
+
+def test_where_nothing_changes_a_frozen_dataclass_need_not_be_copied() -> None:
+    given = NeedsMore("x", offload_train=False)
+
+    assert resolve_offload_arguments(given, environment={}).arguments is given
 
 
 @dataclass(frozen=True)
@@ -399,6 +432,8 @@ def test_what_is_no_config_of_this_model_is_refused() -> None:
     with pytest.raises(CapabilityError, match="Frozen is frozen: disable_grad_buffers_cpu_backup cannot be set"):
         enable_no_backup(keywords)
     assert keywords == {"ddp_config": Frozen()}
+    # What is on already needs nobody to set it.
+    assert enable_no_backup(Frozen(disable_grad_buffers_cpu_backup=True)) == {}
 
 
 def test_user_buffers_of_nccl_are_refused() -> None:

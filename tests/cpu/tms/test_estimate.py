@@ -186,6 +186,16 @@ def test_the_device_has_whole_segments_and_all_of_them_on_the_host(parameter_byt
     assert 0 < train.device["packing"] < 0.03 * train.device_bytes
 
 
+def test_without_the_distributed_optimizer_the_flag_of_parameters_does_nothing(command: Command, config: Path) -> None:
+    plain = phases(distributed_optimizer=False)
+    assert phases(distributed_optimizer=False, parameter_backup=False) == plain
+    words = ("tms", "estimate", config, "--set", "use_distributed_optimizer=false", "--format", "json")
+    code, out, err = command(*words, "--no-param-backup")
+
+    assert (code, err) == (0, "note: --no-param-backup does nothing without use_distributed_optimizer\n")
+    assert (code, out, "") == command(*words)
+
+
 def test_without_the_distributed_optimizer_every_rank_has_its_whole_state() -> None:
     assert phases(distributed_optimizer=False)["train"].device["optimizer"] == 12 * P
     fp32 = dict(phases(parameter_bytes=4)["train"].device)
@@ -327,6 +337,8 @@ def test_other_kinds_of_models_are_read_by_name() -> None:
         ({"num_experts": -2}, "num_experts is no number: -2"),
         ({"context_parallel_size": -1}, "context_parallel_size is no positive number: -1"),
         ({"num_query_groups": 0}, "num_query_groups is no positive number: 0"),
+        ({"hidden_size": 4097}, "hidden_size over attention heads: 4097 cannot be divided by 32"),
+        ({"num_layers": 10**11}, "num_layers 100000000000 is more than 1000000"),
         ({"num_query_groups": 7}, "attention heads over query groups: 32 cannot be divided by 7"),
         ({"use_distributed_optimizer": "no"}, "use_distributed_optimizer is neither true nor false: 'no'"),
     ],
@@ -511,3 +523,18 @@ def test_a_switch_is_written_as_in_json_or_as_in_python(
 )
 def test_precision_is_that_of_the_arguments(arguments: dict[str, Any], expected: dict[str, Any]) -> None:
     assert precision(arguments) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"optimizer": "sgd"}, "optimizer 'sgd' is not known here: only adam"),
+        ({"use_precision_aware_optimizer": True}, "use_precision_aware_optimizer True is not known here"),
+        ({"use_torch_fsdp2": True}, "use_torch_fsdp2 True is not known here"),
+        ({"nccl_ub": True, "fp8_param_gather": True}, "nccl_ub True is not known here"),
+    ],
+)
+def test_what_makes_another_number_of_bytes_is_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        precision(arguments)
+    assert precision({**dict.fromkeys(arguments), "optimizer": "adam"}) == precision({})
