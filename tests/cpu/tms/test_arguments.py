@@ -59,6 +59,7 @@ def broken(arguments: dict[str, Any], **how: Any) -> tuple[str, ...]:
         ({OFFLOAD: False, "advantage_estimator": "ppo"}, {}, (True, True, False)),
         ({OFFLOAD: None, "colocate": True}, {}, (True, True, False)),
         ({OFFLOAD: False, "colocate": True}, {}, (False, None, None)),
+        ({OFFLOAD: True, "use_critic": True}, {"explicit": [OFFLOAD]}, (True, True, False)),
         # What the user set stays.
         ({OFFLOAD: True, GRAD: False}, {"explicit": [GRAD]}, (True, False, False)),
         ({OFFLOAD: True, GRAD: False}, {}, (True, True, False)),
@@ -164,6 +165,11 @@ def test_what_may_surprise_is_a_warning(
             {"symbols": set()},
             (f"{GRAD} needs torch_memory_saver, and there is no library of it",),
         ),
+        (
+            {OFFLOAD: False, PARAM: True},
+            {"symbols": set(), "restores_parameters": True},
+            (f"{PARAM} needs torch_memory_saver, and there is no library of it",),
+        ),
         # Names as they are typed are those of the arguments.
         (
             {OFFLOAD: False, "use_critic": True},
@@ -195,6 +201,13 @@ def test_every_change_has_its_reason() -> None:
         Change(GRAD, None, True, "offload_train: gradients are zeroed before they are used again"),
         Change(PARAM, None, False, "nobody restores the parameters"),
     )
+
+
+def test_what_is_as_it_was_is_no_change() -> None:
+    """The gradients' flag follows from offloading, and then goes back to what it was for the shared buffer."""
+    given = Namespace(offload_train=True, use_distributed_optimizer=True, **{GRAD: False, PARAM: False}, **MXFP8)
+
+    assert resolve_offload_arguments(given, environment={}).changes == ()
 
 
 @dataclass

@@ -1,0 +1,203 @@
+"""Orders of calls of which a part could go unnoticed: what is refused changes nothing, what was done counts once."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from patchkit.errors import HeldError, TrackedGrowthError
+from patchkit.tms import tags
+from patchkit.tms.guard import OffloadGuard
+from patchkit.tms.placement import Backup, Placement, Placements, Segment
+from patchkit.tms.states import State
+
+from .fake_saver import FakeSaver
+
+ACTIVE, PAUSED, UNRESTORED = State.ACTIVE, State.PAUSED, State.UNRESTORED
+
+
+@pytest.fixture
+def saver() -> FakeSaver:
+    return FakeSaver()
+
+
+@pytest.fixture
+def guard(saver: FakeSaver) -> OffloadGuard:
+    return OffloadGuard(saver, tracked=saver.counted)
+
+
+def add_weights(guard: OffloadGuard) -> None:
+    guard.add_tag("weights", backup=False, restore=lambda: None)
+
+
+# --- pause
+
+
+def test_what_grew_before_a_pause_is_told_before_it(saver: FakeSaver, guard: OffloadGuard) -> None:
+    guard.add_tag("weights", backup=True)
+    guard.pause("default")
+    saver.allocate(1)
+    with pytest.raises(TrackedGrowthError):
+        guard.pause("weights")
+
+    assert guard.states == {"default": PAUSED, "weights": ACTIVE}
+
+
+def test_what_grew_during_a_pause_is_told_after_it(saver: FakeSaver, guard: OffloadGuard) -> None:
+    """Such as by a thread that goes around the guard."""
+    plain = guard._plain["pause"]
+
+    def pause(tag: str) -> None:
+        plain(tag)
+        if tag == "weights":
+            saver.allocate(1)
+
+    guard.add_tag("weights", backup=True)
+    guard.pause("default")
+    guard._plain["pause"] = pause
+    with pytest.raises(TrackedGrowthError):
+        guard.pause("weights")
+
+    assert guard.states == {"default": PAUSED, "weights": PAUSED}
+
+
+def test_what_nobody_restored_can_be_paused_again(guard: OffloadGuard) -> None:
+    add_weights(guard)
+    guard.pause()
+    guard.resume(restore=False)
+
+    assert guard.pause() == ("default", "weights")
+    assert guard.epoch("weights") == 2
+
+
+def test_a_region_that_was_entered_without_the_guard_is_paused_with_the_rest(
+    saver: FakeSaver, guard: OffloadGuard
+) -> None:
+    vars(saver)["_impl"] = SimpleNamespace(_mem_pools={("adapter", True): object(), "no key": object()})
+
+    assert guard.pause() == ("default", "adapter")
+
+
+def test_a_build_that_cannot_retain_is_asked_for_it_only_when_there_is_something_to_pause(saver: FakeSaver) -> None:
+    guard = OffloadGuard(saver, retain_backups=True)
+    saver.pause()
+
+    assert guard.pause() == ()
+
+
+def test_what_was_allocated_between_two_pauses_did_not_grow(saver: FakeSaver, guard: OffloadGuard) -> None:
+    guard.pause()
+    guard.resume()
+    saver.allocate(1)
+
+    assert (guard.pause(), guard.resume()) == (("default",), ("default",))
+
+
+def test_gradients_with_a_backup_need_not_be_zeroed(
+    saver: FakeSaver, guard: OffloadGuard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    segment = Segment(0, 1 << 20, 512, 9, Placement("grad_buffer", Backup.HOST))
+    monkeypatch.setattr(tags, "placements_of", lambda _: Placements([segment]))
+    guard.add_tag("grad_buffer", backup=True, buffers=list)
+
+    assert guard.pause() == ("default", "grad_buffer")
+
+
+# --- resume
+
+
+def test_a_tag_whose_backup_is_read_in_place_is_not_resumed_nor_is_any_other(guard: OffloadGuard) -> None:
+    class View:
+        pass
+
+    view = View()
+    guard.add_tag("weights", backup=True)
+    guard.pause()
+    guard.views.add("weights", view, "reader.py:3")
+    for _ in range(2):
+        with pytest.raises(HeldError) as caught:
+            guard.resume()
+    assert (caught.value.tag, caught.value.earlier) == ("weights", "reader.py:3")
+    assert guard.states == {"default": PAUSED, "weights": PAUSED}
+    assert guard.resume("default") == ("default",)
+    del view
+
+    assert guard.resume() == ("weights",)
+
+
+def test_after_it_was_marked_restored_nothing_keeps_a_guard(saver: FakeSaver) -> None:
+    guard = OffloadGuard(saver)
+    add_weights(guard)
+    guard.pause()
+    guard.resume(restore=False)
+    guard.mark_restored("weights")
+    gone = weakref.ref(guard)
+    del guard
+    gc.collect()
+
+    assert gone() is None
+
+
+# --- calls around the guard
+
+
+def test_an_empty_name_is_every_tag_to_the_package(saver: FakeSaver, guard: OffloadGuard) -> None:
+    guard.add_tag("weights", backup=True)
+    any_saver: Any = saver
+    any_saver.pause("")
+
+    assert guard.states == {"default": PAUSED, "weights": PAUSED}
+
+
+def test_tags_of_regions_around_the_guard_are_paused_with_the_rest(saver: FakeSaver, guard: OffloadGuard) -> None:
+    vars(saver)["_impl"] = SimpleNamespace(_mem_pools={("adapter", True): object()})
+    saver.pause()
+
+    assert guard.states == {"default": PAUSED, "adapter": PAUSED}
+
+
+def test_an_install_adds_no_function_that_the_package_does_not_have() -> None:
+    class Small:
+        """As 0.0.8, which cannot be disabled."""
+
+        region = FakeSaver.region
+        pause = resume = FakeSaver.pause
+
+    saver: Any = Small()
+    guard = OffloadGuard(saver)
+    guard.install()
+
+    assert (saver.pause, hasattr(saver, "disable")) == (guard.pause, False)
+
+
+def test_an_uninstall_watches_again(saver: FakeSaver, guard: OffloadGuard) -> None:
+    guard.install()
+    guard.uninstall()
+    saver.pause()
+
+    assert guard.states == {"default": PAUSED}
+
+
+def test_a_pause_of_what_is_paused_is_no_second_one(saver: FakeSaver, guard: OffloadGuard) -> None:
+    saver.pause()
+    saver.pause()
+
+    assert guard.epoch("default") == 1
+
+
+def test_a_resume_of_what_is_active_does_not_make_it_unrestored(saver: FakeSaver, guard: OffloadGuard) -> None:
+    add_weights(guard)
+    saver.resume()
+
+    assert guard.states == {"default": ACTIVE, "weights": ACTIVE}
+
+
+def test_what_is_allocated_after_a_pause_around_the_guard_has_grown(saver: FakeSaver, guard: OffloadGuard) -> None:
+    saver.pause()
+    saver.allocate(1)
+    with pytest.raises(TrackedGrowthError):
+        guard.resume()
