@@ -64,6 +64,17 @@ def broken(arguments: dict[str, Any], **how: Any) -> tuple[str, ...]:
         ({OFFLOAD: True, GRAD: False}, {"explicit": [GRAD]}, (True, False, False)),
         ({OFFLOAD: True, GRAD: False}, {}, (True, True, False)),
         ({OFFLOAD: True, **MXFP8}, {"restores_parameters": True}, (True, True, True)),
+        # No other recipe shares a buffer, and no other optimizer gathers parameters in it.
+        ({OFFLOAD: True, **MXFP8, "fp8_recipe": "delayed"}, {}, (True, True, False)),
+        ({OFFLOAD: True, "optimizer": "sgd"}, {}, (True, True, False)),
+        ({OFFLOAD: True, "optimizer": "muon", "use_distributed_optimizer": False}, {}, (True, True, False)),
+        (
+            {GRAD: False, PARAM: True, "optimizer": "muon"},
+            {"explicit": [GRAD, PARAM], "restores_parameters": True},
+            (None, False, True),
+        ),
+        # A fork that frees paused memory in its own way.
+        ({OFFLOAD: True}, {"symbols": {"tms_get_current_tag", "tms_cuMemCreate"}}, (True, True, False)),
         # Only in the distributed optimizer do MXFP8 parameters and gradients share a buffer.
         ({OFFLOAD: True, **MXFP8, "use_distributed_optimizer": False}, {}, (True, True, False)),
     ],
@@ -85,11 +96,9 @@ def test_the_flags_follow_from_all_that_implies_offloading(
             "gradients keep their backup: MXFP8 parameters and gradients share a buffer",
         ),
         ({"nccl_ub": True}, {}, (True, False, False), "keep their backup: nccl_ub allocates them in a pool of NCCL"),
-        (
-            {"use_megatron_fsdp": True},
-            {},
-            (True, False, False),
-            "keep their backup: use_megatron_fsdp keeps them outside",
+        *(
+            ({name: True}, {}, (True, False, False), f"keep their backup: {name} keeps them outside")
+            for name in ("use_megatron_fsdp", "use_torch_fsdp2", "use_custom_fsdp")
         ),
         ({"optimizer": "muon"}, {}, (True, True, False), "layer-wise optimizer: from megatron-core 0.18 on"),
         ({"use_layer_wise_distributed_optimizer": True}, {}, (True, True, False), "layer-wise optimizer: from"),
@@ -240,7 +249,15 @@ def test_dataclasses_are_changed_or_copied() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "kind"), [({OFFLOAD: True}, "dict"), (None, "NoneType"), (Plain, "the class Plain"), ((), "tuple")]
+    ("arguments", "kind"),
+    [
+        ({OFFLOAD: True}, "dict"),
+        (None, "NoneType"),
+        (Plain, "the class Plain"),
+        ((), "tuple"),
+        ([], "list"),
+        ("x", "str"),
+    ],
 )
 def test_where_nothing_would_be_set_is_refused(arguments: object, kind: str) -> None:
     with pytest.raises(ArgumentRuleError, match=f"a namespace or an object of a dataclass is expected, not {kind}$"):
@@ -330,6 +347,7 @@ def test_an_option_that_is_there_gets_another_default() -> None:
     made = parser()
     reset_arg(made, "--record-memory-history", default=False, help="other")
 
+    assert made.format_help().split()[-2:] == ["--record-memory-history", "other"]
     assert made.parse_args([]) == Namespace(record_memory_history=False)
     assert made.parse_args(["--record-memory-history"]) == Namespace(record_memory_history=True)
 
@@ -402,6 +420,13 @@ def test_a_field_goes_before_a_keyword() -> None:
 
     assert enable_no_backup(config, ddp_class=KeywordDDP, param=True) == {}
     assert config == NewConfig(disable_grad_buffers_cpu_backup=True, disable_param_buffers_cpu_backup=True)
+
+
+def test_a_config_need_not_be_a_dataclass() -> None:
+    config = Namespace(**{GRAD: False})
+
+    assert enable_no_backup(config) == {}
+    assert config == Namespace(**{GRAD: True})
 
 
 def test_without_a_field_it_is_a_keyword_that_the_constructor_names() -> None:

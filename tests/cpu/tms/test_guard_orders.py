@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from patchkit.errors import HeldError, TrackedGrowthError
+from patchkit.errors import DirtyGradientsError, HeldError, MissingRestorerError, PausedError, TrackedGrowthError
 from patchkit.tms import tags
 from patchkit.tms.guard import OffloadGuard
 from patchkit.tms.placement import Backup, Placement, Placements, Segment
@@ -107,6 +107,16 @@ def test_gradients_with_a_backup_need_not_be_zeroed(
     assert guard.pause() == ("default", "grad_buffer")
 
 
+def test_gradients_of_an_open_step_are_kept_where_they_have_a_backup(guard: OffloadGuard) -> None:
+    guard.add_tag("grad_buffer", backup=True)
+    guard.mark_gradients_dirty()
+    assert guard.pause() == ("default", "grad_buffer")
+    guard.resume()
+    guard.add_tag("grad_buffer", backup=False, buffers=list)
+    with pytest.raises(DirtyGradientsError):
+        guard.pause()
+
+
 # --- resume
 
 
@@ -142,7 +152,52 @@ def test_after_it_was_marked_restored_nothing_keeps_a_guard(saver: FakeSaver) ->
     assert gone() is None
 
 
+# --- sections and regions
+
+
+def test_a_step_needs_its_gradients_too(guard: OffloadGuard) -> None:
+    guard.add_tag("grad_buffer", backup=False, buffers=list)
+    with guard.step(), pytest.raises(HeldError, match="tag grad_buffer: it is needed until the end of: step"):
+        guard.pause("grad_buffer", discard_gradients=True)
+    guard.pause("grad_buffer")
+    with pytest.raises(PausedError, match="tag grad_buffer"), guard.step():
+        pass
+
+
+def test_a_hold_ends_with_an_exception(guard: OffloadGuard) -> None:
+    with pytest.raises(KeyError), guard.hold("process groups"):
+        raise KeyError
+
+    assert guard.pause() == ("default",)
+
+
+class DiskSaver(FakeSaver):
+    """As builds from 39093d6 on, which can keep backups on disk."""
+
+    def region(self, tag: str = "default", enable_cpu_backup: bool = False, enable_disk_backup: bool = False) -> Any:
+        return super().region(tag, enable_cpu_backup or enable_disk_backup)
+
+
+def test_a_backup_on_disk_is_a_backup() -> None:
+    guard = OffloadGuard(DiskSaver())
+    for name, asked in (("on disk", {"enable_disk_backup": True}), ("none", {})):
+        with guard.region(name, **asked):
+            pass
+
+    assert [guard.has_backup(name) for name in ("on disk", "none")] == [True, False]
+
+
 # --- calls around the guard
+
+
+def test_what_was_lost_around_the_guard_and_has_no_restorer_is_told(saver: FakeSaver, guard: OffloadGuard) -> None:
+    guard.add_tag("weights", backup=False)
+    saver.pause()
+    saver.resume()
+    with pytest.raises(MissingRestorerError, match=r"^restore\(\) at .*: tag weights: it has no backup"):
+        guard.restore()
+
+    assert guard.states == {"default": ACTIVE, "weights": UNRESTORED}
 
 
 def test_an_empty_name_is_every_tag_to_the_package(saver: FakeSaver, guard: OffloadGuard) -> None:
