@@ -16,7 +16,9 @@ from patchkit.cli.estimate import precision
 from patchkit.errors import UsageError
 from patchkit.tms.chart import as_svg
 from patchkit.tms.estimate import Phase, Setting, estimate
+from patchkit.tms.packing import Kept, reserved
 from patchkit.tms.shape import Latent, Layout, Mamba, Shape, from_megatron, rank_parameters
+from patchkit.tms.tensors import rank_tensors
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -213,6 +215,19 @@ def test_a_share_of_the_optimizer_is_rounded_up_and_that_of_experts_is_over_thei
 
     assert (layout.data, layout.expert_data) == (8, 2)
     assert train.device["optimizer"] == 12 * dense // 8 + 12 * expert // 2
+
+
+def test_shares_of_experts_are_rounded_up_and_packed_over_their_own_ranks() -> None:
+    layout, shape = Layout(data=14, expert=2), replace(QWEN_MOE, layers=2)
+    dense, expert = rank_parameters(shape, layout, 0)
+    (train, *_) = estimate(shape, layout, Setting()).phases
+    kept = Kept(parameter_bytes=2, gradient_bytes=4, main_bytes=4, moments=(4, 4), shares=(14, 7))
+    found = reserved(rank_tensors(shape, layout, 0), kept)
+
+    assert layout.expert_data == 7
+    assert 12 * expert % 7
+    assert train.device["optimizer"] == -(-12 * dense // 14) + -(-12 * expert // 7)
+    assert train.device_bytes == found.parameters + found.gradients + found.rest
 
 
 def test_learned_positions_are_where_words_come_in_and_not_where_they_go_out() -> None:

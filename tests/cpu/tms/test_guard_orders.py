@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from patchkit.errors import DirtyGradientsError, HeldError, MissingRestorerError, PausedError, TrackedGrowthError
+from patchkit.errors import (
+    DirtyGradientsError,
+    HeldError,
+    MissingRestorerError,
+    OrderError,
+    PausedError,
+    TrackedGrowthError,
+)
 from patchkit.tms import tags
 from patchkit.tms.guard import OffloadGuard
 from patchkit.tms.placement import Backup, Placement, Placements, Segment
@@ -185,6 +192,55 @@ def test_a_backup_on_disk_is_a_backup() -> None:
             pass
 
     assert [guard.has_backup(name) for name in ("on disk", "none")] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("known", "asleep", "emptied"),
+    [(None, False, True), (None, True, False), (False, True, False), (True, True, True)],
+    ids=["awake", "a build that does not show it", "a build that cannot", "a build that can"],
+)
+def test_the_cache_is_emptied_where_nothing_is_released_twice(
+    saver: FakeSaver, monkeypatch: pytest.MonkeyPatch, *, known: bool | None, asleep: bool, emptied: bool
+) -> None:
+    done: list[str] = []
+    torch = SimpleNamespace(cuda=SimpleNamespace(empty_cache=lambda: done.append("emptied")))
+    monkeypatch.setattr("patchkit.tms.imports.torch", lambda: torch)
+    guard = OffloadGuard(saver, free_while_paused=known)
+    if asleep:
+        guard.pause()
+    if emptied:
+        guard.empty_cache()
+    else:
+        with pytest.raises(PausedError, match="may release paused memory a second time"):
+            guard.empty_cache()
+
+    assert done == ["emptied"] * emptied
+
+
+def test_what_grew_is_told_when_the_cache_is_emptied(saver: FakeSaver, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = SimpleNamespace(cuda=SimpleNamespace(empty_cache=lambda: None))
+    monkeypatch.setattr("patchkit.tms.imports.torch", lambda: torch)
+    guard = OffloadGuard(saver, tracked=saver.counted, free_while_paused=True)
+    guard.pause()
+    saver.allocate(1)
+    with pytest.raises(TrackedGrowthError):
+        guard.empty_cache()
+
+
+def test_what_is_not_restored_is_not_declared_anew(guard: OffloadGuard) -> None:
+    add_weights(guard)
+    guard.pause()
+    guard.resume(restore=False)
+    with pytest.raises(OrderError, match="tag weights: it is resumed, not restored"):
+        add_weights(guard)
+
+
+def test_gradients_that_a_restorer_writes_need_no_buffers(guard: OffloadGuard, monkeypatch: pytest.MonkeyPatch) -> None:
+    segment = Segment(0, 1 << 20, 512, 9, Placement("grad_buffer", Backup.NONE))
+    monkeypatch.setattr(tags, "placements_of", lambda _: Placements([segment]))
+    guard.add_tag("grad_buffer", backup=False, restore=lambda: None, buffers=list)
+
+    assert guard.pause() == ("default", "grad_buffer")
 
 
 # --- calls around the guard
