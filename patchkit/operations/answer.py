@@ -11,8 +11,8 @@ from patchkit.core.manifest import MANIFEST_SCHEMA, AppliedPatch, Manifest, pars
 from patchkit.core.report import CheckReport, PatchReport, Problem, Report
 from patchkit.core.state import State
 from patchkit.operations.coverage import why_not_needed
-from patchkit.operations.plan import Survey
 from patchkit.operations.sources import Workspace
+from patchkit.operations.survey import Survey
 from patchkit.trees.interface import SourceTree
 
 

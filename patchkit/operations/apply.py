@@ -12,8 +12,9 @@ from patchkit.core.state import State
 from patchkit.core.upstream import Target
 from patchkit.operations.answer import Answer, applied_after, failed_checks, make_manifest
 from patchkit.operations.checks import run_checks
-from patchkit.operations.plan import Plan, Survey, assess, plan_forward, refuse_torn_reading, survey
+from patchkit.operations.plan import Plan, assess, plan_forward
 from patchkit.operations.sources import Workspace
+from patchkit.operations.survey import Survey, refuse_torn_reading, survey
 from patchkit.operations.undo import undo_interrupted
 from patchkit.progress import Reporter, silent
 from patchkit.trees.interface import SourceTree, WritableTree

@@ -1,54 +1,27 @@
 """What a change to a tree would be, computed before the first byte is written.
 
-apply, revert, status and verify all begin here: read every file the series touches, tell the release by blob ids, tell
-the state of each patch, and compute the bytes that would result.
+apply, revert, status and verify all go on here from a survey of the tree: tell the state of each patch, and compute the
+bytes that would result.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import msgspec
 
 from patchkit.core.blobs import blob_id_if_any
-from patchkit.core.manifest import parse_manifest
 from patchkit.core.placement import FileRefused, NotPlaced, Placed, place_file
 from patchkit.core.report import FileReport, HunkReport, PatchReport, Problem
 from patchkit.core.series import TargetLock
-from patchkit.core.state import (
-    Ambiguous,
-    Recognised,
-    State,
-    Unknown,
-    file_state,
-    patch_state,
-    recognise,
-    touched_paths,
-)
-from patchkit.errors import StoreError, TreeBusyError
+from patchkit.core.state import State, file_state, patch_state
+from patchkit.errors import StoreError
 from patchkit.operations.explain import modified_hunks, neighbour, patch_problems, stacked, variant_of
 from patchkit.operations.locked import Sources
+from patchkit.operations.survey import Survey
 from patchkit.store.location import series_option
 from patchkit.store.lock import LOCK
 from patchkit.store.series import SeriesPatch
-from patchkit.trees.interface import SourceTree
-
-
-class Survey(msgspec.Struct, frozen=True):
-    """A tree as found."""
-
-    contents: Mapping[str, bytes | None]
-    """Every path that the series touches on any target."""
-    blobs: Mapping[str, str | None]
-    target: str | None
-    """The target that the tree is, was asked to be, or is nearest to; None when there is no telling."""
-    same: tuple[str, ...] = ()
-    """Targets with the same files."""
-    strange: tuple[str, ...] = ()
-    """Paths whose content no state of the target has."""
-    problems: tuple[Problem, ...] = ()
-    """Why the tree cannot be worked on at all, if so."""
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -73,92 +46,6 @@ class Plan(msgspec.Struct):
         for step in self.steps:
             merged.update(step.edits)
         return merged
-
-
-def survey(sources: Sources, tree: SourceTree, asked: str | None) -> Survey:
-    """Read what the series touches and tell which target the tree is.
-
-    ``asked`` is the target the user named, if any: the tree must then be that one.
-    """
-    lock = sources.lock
-    contents = {path: tree.read(path) for path in touched_paths(lock)}
-    blobs = {path: blob_id_if_any(content) for path, content in contents.items()}
-    found = recognise(lock, blobs, told=_version_told(tree))
-    if not isinstance(found, Recognised):
-        edition = _other_edition(tree, blobs)
-        if edition is not None:
-            nearest = found.nearest if isinstance(found, Unknown) else None
-            return Survey(contents, blobs, asked or nearest, strange=tuple(blobs), problems=(edition,))
-    if asked is not None:
-        chains = lock.targets[asked]
-        strange = tuple(path for path in chains.paths if blobs[path] not in chains.chain(path))
-        problems: tuple[Problem, ...] = ()
-        if strange and isinstance(found, Recognised):
-            problems = (
-                Problem(
-                    f"the tree is {found.target}, not {asked}",
-                    path=strange[0],
-                    hint=f"use --megatron {found.target}, or leave --megatron out",
-                ),
-            )
-        return Survey(contents, blobs, asked, strange=strange, problems=problems)
-    match found:
-        case Recognised(target, same):
-            return Survey(contents, blobs, target, same)
-        case Ambiguous(names):
-            problem = Problem(f"the tree could be any of {', '.join(names)}", hint="say which one with --megatron")
-            return Survey(contents, blobs, None, problems=(problem,))
-        case Unknown(str() as nearest, strange):
-            problems = ()
-            if 2 * len(strange) > len(lock.targets[nearest].paths):
-                # Most files are strange: this is another release, and telling what is wrong with each would mislead.
-                message = f"{tree.label} is no release that this series knows; it resembles {nearest} most"
-                hint = "supported: " + ", ".join(lock.targets)
-                problems = (Problem(message, path=strange[0], hint=hint),)
-            return Survey(contents, blobs, nearest, strange=strange, problems=problems)
-        case Unknown(_, strange):
-            problem = Problem(
-                f"{tree.label} is no release that this series knows",
-                path=strange[0] if strange else None,
-                hint="supported: " + ", ".join(lock.targets),
-            )
-            return Survey(contents, blobs, None, strange=strange, problems=(problem,))
-
-
-_DIST_INFO = re.compile(r"-(\d[^-/+]*)(?:\+[^-/]*)?\.dist-info/")
-
-
-def _version_told(tree: SourceTree) -> str | None:
-    """Return the version that the metadata beside a tree names, to choose among releases whose files are the same.
-
-    package_info.py is not asked: upstream's tags 0.17.0 and 0.19.0 carry another release's number in it.
-    """
-    match = _DIST_INFO.search(tree.manifest_path)
-    return match[1] if match else None
-
-
-def _other_edition(tree: SourceTree, blobs: Mapping[str, str | None]) -> Problem | None:
-    """Return a problem that says so when the tree is as another edition of the series left it, by its own record."""
-    content = tree.read(tree.manifest_path)
-    if content is None:
-        return None
-    record = parse_manifest(content, f"{tree.label}: {tree.manifest_path}")
-    left = {path: pair.after for patch in record.patches for path, pair in patch.files.items()}
-    if not left or any(blobs.get(path) != blob for path, blob in left.items()):
-        return None
-    names = ", ".join(patch.name for patch in record.patches)
-    return Problem(
-        f"another edition of the series is applied ({names}, for {record.target}, by patchkit {record.tool})",
-        path=next(iter(left)),
-        hint="revert it with the patchkit that applied it, or install the release again; then apply",
-    )
-
-
-def refuse_torn_reading(tree: SourceTree, found: Survey) -> None:
-    """Raise TreeBusyError when a surveyed file has changed since: what was found wrong is then another's write."""
-    for path, content in found.contents.items():
-        if tree.read(path) != content:
-            raise TreeBusyError(f"{tree.label}: {path} changed while it was read", hint="run the command again")
 
 
 def assess(sources: Sources, found: Survey, target: str) -> list[PatchReport]:

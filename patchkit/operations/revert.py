@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from patchkit.core.report import Report
 from patchkit.operations.answer import Answer, applied_after, make_manifest
-from patchkit.operations.plan import assess, plan_backward, refuse_torn_reading, survey
+from patchkit.operations.plan import assess, plan_backward
 from patchkit.operations.sources import Workspace
+from patchkit.operations.survey import refuse_torn_reading, survey
 from patchkit.operations.undo import undo_interrupted
 from patchkit.progress import Reporter, silent
 from patchkit.trees.interface import WritableTree

@@ -10,8 +10,9 @@ from patchkit.core.state import State
 from patchkit.operations.answer import Answer, failed_checks, read_manifest
 from patchkit.operations.checks import run_checks
 from patchkit.operations.explain import patch_problems
-from patchkit.operations.plan import Survey, assess, refuse_torn_reading, survey
+from patchkit.operations.plan import assess
 from patchkit.operations.sources import Workspace
+from patchkit.operations.survey import Survey, refuse_torn_reading, survey
 from patchkit.operations.undo import interrupted_problem
 from patchkit.trees.interface import SourceTree, WritableTree
 

@@ -234,7 +234,7 @@ class _Bench:
         with tempfile.TemporaryDirectory(prefix="patchkit-probe-") as folder:
             done = subprocess.run(
                 # -I and -S: nothing of whoever probes has a say.
-                [sys.executable, "-I", "-S", str(self.sources / "child.py"), json.dumps(job)],
+                [sys.executable, "-I", "-S", "-B", str(self.sources / "child.py"), json.dumps(job)],
                 env=self._environment(mode, Path(folder), entries=scenarios[0].entries),
                 cwd=folder,
                 check=False,

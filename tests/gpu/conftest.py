@@ -17,8 +17,9 @@ import pytest
 
 from patchkit.core.evidence import Rule, print_evidence
 from patchkit.errors import PatchkitError
-from patchkit.tms.cycle.cases import DEFECTIVE, Case, Plan
+from patchkit.tms.cycle.cases import DEFECTIVE, Case
 from patchkit.tms.cycle.gpus import Machine, look_at_machine
+from patchkit.tms.cycle.matrix import Plan
 from patchkit.tms.cycle.on_gpu import Answered, Replay, Runs
 
 from .recording import Recorder, table

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from patchkit.tms.cycle import cases as matrix
+from patchkit.tms.cycle import matrix
 from patchkit.tms.cycle.cases import SIZES, Case
 from patchkit.tms.cycle.on_gpu import Answered
 from patchkit.tms.estimate import Estimate, Setting, estimate

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from patchkit.tms.cycle import cases as matrix
-from patchkit.tms.cycle.cases import Case, Plan
+from patchkit.tms.cycle import matrix
+from patchkit.tms.cycle.cases import Case
+from patchkit.tms.cycle.matrix import Plan
 from patchkit.tms.cycle.on_gpu import Answered
 
 from .conftest import Ask, over

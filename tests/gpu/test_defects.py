@@ -7,7 +7,7 @@ import io
 import pytest
 
 from patchkit.operations.sources import load_workspace
-from patchkit.tms.cycle import cases as matrix
+from patchkit.tms.cycle import matrix
 from patchkit.tms.cycle.cases import Case
 from patchkit.tms.triage import triage
 

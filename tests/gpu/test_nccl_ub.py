@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from patchkit.tms.cycle import cases as matrix
+from patchkit.tms.cycle import matrix
 from patchkit.tms.cycle.cases import Case
 
 from .conftest import Ask, over

@@ -15,10 +15,11 @@ from patchkit.core.series import BlobPair, PatchLock, TargetLock
 from patchkit.errors import StoreError, TreeBusyError, UsageError, WriteFailedError
 from patchkit.operations.apply import Ready, apply_in, prepare
 from patchkit.operations.locked import Sources
-from patchkit.operations.plan import plan_backward, plan_forward, survey
+from patchkit.operations.plan import plan_backward, plan_forward
 from patchkit.operations.revert import revert_in
 from patchkit.operations.sources import Workspace
 from patchkit.operations.status import status, verify
+from patchkit.operations.survey import survey
 from patchkit.trees.directory import DirectoryTree
 from patchkit.trees.memory import MemoryTree
 

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from patchkit.errors import TrainerError
-from patchkit.tms.cycle import cases as matrix
-from patchkit.tms.cycle.cases import Case, Plan
+from patchkit.tms.cycle import matrix
+from patchkit.tms.cycle.cases import Case
 from patchkit.tms.cycle.gpus import Machine
+from patchkit.tms.cycle.matrix import Plan
 from patchkit.tms.cycle.on_gpu import Answered, Replay, Site, Turns, environment
 from patchkit.tms.cycle.worker.gpu import leave_multicast_alone
 from patchkit.tms.cycle.worker.sampling import Sampler
@@ -114,7 +115,10 @@ def test_what_a_case_is_compared_with_has_neither_patch_nor_pause_and_trains_the
 
 def test_the_worker_takes_every_field_that_it_is_told() -> None:
     worker = (files("patchkit.tms.cycle") / "worker" / "cycle.py").read_text(encoding="utf-8")
-    gpu = (files("patchkit.tms.cycle") / "worker" / "gpu.py").read_text(encoding="utf-8")
+    gpu = "".join(
+        (files("patchkit.tms.cycle") / "worker" / name).read_text(encoding="utf-8")
+        for name in ("gpu.py", "gpu_tasks.py")
+    )
 
     for name in ALL[0].job():
         assert f"\n    {name}:" in worker or f'job["{name}"]' in gpu, name
