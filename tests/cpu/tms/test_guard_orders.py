@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -233,6 +234,36 @@ def test_what_is_not_restored_is_not_declared_anew(guard: OffloadGuard) -> None:
     guard.resume(restore=False)
     with pytest.raises(OrderError, match="tag weights: it is resumed, not restored"):
         add_weights(guard)
+
+
+def test_what_is_declared_anew_has_the_pauses_and_the_contents_that_it_had(guard: OffloadGuard) -> None:
+    guard.add_tag("weights", backup=True)
+    guard.pause()
+    guard.resume()
+    guard.mark_restored("weights", contents="ref")
+    guard.add_tag("weights", backup=True)
+
+    assert (guard.epoch("weights"), guard.contents("weights")) == (1, "ref")
+
+
+def test_a_setting_that_the_build_does_not_know_is_told_at_the_first_pause(
+    guard: OffloadGuard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMS_INIT_ENABLE_DISK_BACKUP", "1")
+    with pytest.raises(CapabilityError, match="TMS_INIT_ENABLE_DISK_BACKUP is set"):
+        guard.pause()
+
+    assert guard.states == {"default": ACTIVE}
+
+
+@pytest.mark.parametrize(("backup", "error"), [(True, OrderError), (False, None)])
+def test_a_region_around_the_guard_may_only_give_up_a_backup_that_nobody_counts_on(
+    saver: FakeSaver, guard: OffloadGuard, *, backup: bool, error: type[Exception] | None
+) -> None:
+    guard.add_tag("weights", backup=backup, restore=lambda: None)
+    vars(saver)["_impl"] = SimpleNamespace(_mem_pools={("weights", False): object()})
+    with pytest.raises(error, match="tag weights: it counts as backed up") if error else nullcontext():
+        assert guard.pause() == ("default", "weights")
 
 
 def test_gradients_that_a_restorer_writes_need_no_buffers(guard: OffloadGuard, monkeypatch: pytest.MonkeyPatch) -> None:

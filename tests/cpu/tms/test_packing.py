@@ -75,6 +75,11 @@ def test_a_share_is_the_end_of_the_model_and_cuts_a_parameter() -> None:
     assert reserved_mib(sizes, [], shares=(2, 1))[2] == 20 + 2 * 16 + 16 + 20
 
 
+def test_a_share_is_rounded_up() -> None:
+    # Half of it is one element more than what is small.
+    assert reserved_mib([2 * M + 1], [], shares=(2, 1)) == (20, 20, 20)
+
+
 def test_no_parameters_reserve_nothing() -> None:
     assert reserved(Tensors((), ()), BF16) == Reserved(parameters=0, gradients=0, rest=0)
 
