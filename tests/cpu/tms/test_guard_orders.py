@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from patchkit.errors import (
+    CapabilityError,
     DirtyGradientsError,
     HeldError,
     MissingRestorerError,
@@ -71,6 +72,42 @@ def test_what_grew_during_a_pause_is_told_after_it(saver: FakeSaver, guard: Offl
         guard.pause("weights")
 
     assert guard.states == {"default": PAUSED, "weights": PAUSED}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # Of what torch holds nothing is more, of what is in use something.
+        ({"default": (10, 5)}, {"default": (10, 6)}),
+        # A count that tells tags apart and does not have one says that nothing is there.
+        ({"weights": (3, 3)}, {"weights": (3, 3), "default": (1, 1)}),
+    ],
+)
+def test_growth_is_that_of_any_figure_and_of_a_tag_that_had_nothing(
+    saver: FakeSaver, before: dict[str | None, tuple[int, ...]], after: dict[str | None, tuple[int, ...]]
+) -> None:
+    counts = [before]
+    guard = OffloadGuard(saver, tracked=lambda: counts[-1])
+    guard.add_tag("weights", backup=True)
+    guard.pause("default")
+    counts.append(after)
+    with pytest.raises(TrackedGrowthError, match="tag default: 1 bytes"):
+        guard.check_growth()
+
+
+def test_integers_are_poisoned_byte_by_byte(saver: FakeSaver, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled: list[tuple[str, int]] = []
+    monkeypatch.setattr("patchkit.tms.imports.torch", lambda: SimpleNamespace(uint8="uint8"))
+    tensor = SimpleNamespace(
+        is_floating_point=lambda: False,
+        view=lambda kind: SimpleNamespace(fill_=lambda value: filled.append((kind, value))),
+    )
+    guard = OffloadGuard(saver, poison=True)
+    guard.add_tag("weights", backup=False, restore=lambda: None, buffers=lambda: [tensor])
+    guard.pause()
+    guard.resume()
+
+    assert filled == [("uint8", 0xFF)]
 
 
 def test_what_nobody_restored_can_be_paused_again(guard: OffloadGuard) -> None:
