@@ -412,7 +412,7 @@ class OnePool:
 class WithoutBackups(OnePool):
     """As 0.0.8, which has no copies to keep."""
 
-    def region(self, tag: str = "default", *_other: object) -> None:  # type: ignore[override]
+    def region(self, tag: str = "default", *_other: object) -> None:
         raise NotImplementedError
 
 

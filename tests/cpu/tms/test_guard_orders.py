@@ -127,6 +127,26 @@ def test_a_region_that_was_entered_without_the_guard_is_paused_with_the_rest(
     assert guard.pause() == ("default", "adapter")
 
 
+@pytest.mark.parametrize(
+    ("pools", "backed"),
+    [
+        ([("adapter", True)], True),
+        ([("adapter", False), ("adapter", True)], False),
+        ([("adapter", True), ("adapter", False)], False),
+        # A backup on disk is one; what stands there in builds without it is the backend.
+        ([("adapter", False, True)], True),
+        ([("adapter", False, "cuda")], False),
+    ],
+)
+def test_a_tag_of_which_one_region_has_no_backup_has_none(
+    saver: FakeSaver, guard: OffloadGuard, pools: list[tuple[Any, ...]], *, backed: bool
+) -> None:
+    vars(saver)["_impl"] = SimpleNamespace(_mem_pools=dict.fromkeys(pools))
+    saver.pause()
+
+    assert guard.has_backup("adapter") is backed
+
+
 def test_a_build_that_cannot_retain_is_asked_for_it_only_when_there_is_something_to_pause(saver: FakeSaver) -> None:
     guard = OffloadGuard(saver, retain_backups=True)
     saver.pause()
