@@ -301,6 +301,8 @@ def test_other_kinds_of_models_are_read_by_name() -> None:
         LLAMA, latent=DEEPSEEK.latent, qk_norm=True, predictors=2
     )
     assert from_megatron({**MEGATRON, "mtp_num_layers": 2, "mtp_use_repeated_layer": True})[0].predictors == 1
+    padded = from_megatron({**MEGATRON, "padded_vocab_size": 128257})[0]
+    assert (padded.vocabulary, padded.vocabulary_multiple) == (128257, 1)
     assert from_megatron({**MEGATRON, "mtp_use_repeated_layer": True})[0].predictors == 0
     assert from_megatron({**MEGATRON, "num_experts": 8, "moe_layer_freq": 3})[0].kinds == "edd" * 10 + "ed"
     assert from_megatron({**MEGATRON, "num_experts": 8})[0].kinds == "e" * 32
