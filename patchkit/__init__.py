@@ -1,8 +1,12 @@
 """patchkit: carry, apply and prove patches against NVIDIA Megatron-LM."""
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+# typing takes longer to import than the rest of what stands before the command line can be interrupted in peace.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from patchkit.core.carry import CarryResult, Status, Verdict, carry_file, carry_patch
 
 __version__ = "0.1.0"

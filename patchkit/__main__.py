@@ -6,16 +6,23 @@ import sys
 
 from patchkit import __version__
 
+_INTERRUPTED = 130
+"""``ExitCode.INTERRUPTED``, whose module is not there yet."""
+
 
 def main() -> int:
     """Run the command line and return its exit code."""
-    if sys.argv[1:] == ["--version"]:
-        # Asked by scripts at every start; the command line library would take longer than the answer.
-        sys.stdout.write(f"patchkit {__version__}\n")
-        return 0
-    from patchkit.cli.main import run  # noqa: PLC0415 - see above
+    try:
+        if sys.argv[1:] == ["--version"]:
+            # Asked by scripts at every start; the command line library would take longer than the answer.
+            sys.stdout.write(f"patchkit {__version__}\n")
+            return 0
+        from patchkit.cli.main import run  # noqa: PLC0415 - see above
 
-    return run(sys.argv[1:])
+        return run(sys.argv[1:])
+    except KeyboardInterrupt:
+        # Most of a short command's time goes into imports, before anything else could hear of it.
+        return _INTERRUPTED
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import TypeVar
 
@@ -74,7 +74,8 @@ def _forked(
         for _ in range(workers):
             here, there = context.Pipe()
             process = context.Process(target=_serve, args=(jobs, work, (*ends, here), there), daemon=True)
-            process.start()
+            with _undisturbed():
+                process.start()
             there.close()
             processes.append(process)
             ends.append(here)
@@ -99,6 +100,7 @@ def _forked(
 def _serve(jobs: Sequence[Job], work: Callable[[Job], Result], others: Sequence[Connection], end: Connection) -> None:
     # A user's interruption is for the process that waits for this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
     # Held open here, they would not end when that process dies, and this one would wait for ever.
     for other in others:
         other.close()
@@ -114,6 +116,16 @@ def _serve(jobs: Sequence[Job], work: Callable[[Job], Result], others: Sequence[
                 # It is done again, and raised, where somebody hears of it.
                 return
             end.send((at, result))
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let an interruption wait: one that comes between a fork and the child's first line would end in a traceback."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _may_fork() -> bool:

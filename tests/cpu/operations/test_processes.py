@@ -74,6 +74,22 @@ def test_a_process_that_waits_ends_with_the_one_it_works_for(tmp_path: Path) -> 
     assert _eventually(lambda: [worker for worker in workers if _runs(worker)], 0) == []
 
 
+def test_an_interruption_right_after_the_fork_ends_in_no_traceback_of_the_child() -> None:
+    program = (
+        "import os, signal; parent = os.getpid()\n"
+        "from multiprocessing import util; from patchkit.operations import processes\n"
+        "processes._processors = lambda: 2\n"
+        # Called in the child before anything of ours is.
+        "util.register_after_fork(processes, lambda _: os.kill(os.getpid(), signal.SIGINT))\n"
+        "print(sorted(processes.dealt_out([1, 2, 3], lambda job: (job, os.getppid() == parent), few=2)))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=Path(__file__).parents[3], capture_output=True, text=True, check=True
+    )
+
+    assert (ran.stdout, ran.stderr) == ("[(0, (1, True)), (1, (2, True)), (2, (3, True))]\n", "")
+
+
 def _eventually(found: Callable[[], list[int]], count: int) -> list[int]:
     for _ in range(600):
         values = found()
