@@ -9,7 +9,8 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from patchkit.errors import UsageError, WriteFailedError
+from patchkit.errors import UsageError
+from patchkit.store.files import write_reports
 from patchkit.tms.chart import as_png, as_svg, colour, in_words
 from patchkit.tms.estimate import Estimate
 
@@ -125,10 +126,7 @@ def write_picture(file: Path, estimate: Estimate) -> None:
     """Write the bars as PNG where the name ends so, else as SVG. Raises WriteFailedError, UsageError without Pillow."""
     title = "bytes of a rank by phase"
     text = as_png(estimate, title) if file.suffix == ".png" else as_svg(estimate, title).encode()
-    try:
-        file.write_bytes(text)
-    except OSError as error:
-        raise WriteFailedError(f"cannot write {file}: {error.strerror}") from error
+    write_reports({file: text})
 
 
 def print_estimate(estimate: Estimate) -> None:

@@ -30,25 +30,61 @@ def write_files(files: Mapping[Path, bytes], removed: Iterable[Path] = ()) -> No
 
     All copies are made before the first rename, so that a full disk changes nothing. Raises WriteFailedError.
     """
+    for path in files:
+        with _telling(path.parent):
+            path.parent.mkdir(parents=True, exist_ok=True)
+    _write_whole(files, 0o644)
+    for path in removed:
+        with _telling(path):
+            path.unlink()
+
+
+def write_reports(reports: Mapping[Path, bytes]) -> None:
+    """Write what a user has asked for under a name of their choice: each file whole or, on a full disk, none.
+
+    A link stays one, and what it leads to is written. What is no file (``/dev/stdout``, a pipe) is written to as it is,
+    and so is a file in a folder that takes no others. No folder is made: a name that leads nowhere is a slip. Raises
+    WriteFailedError.
+    """
+    whole: dict[Path, bytes] = {}
+    direct: dict[Path, bytes] = {}
+    for path, content in reports.items():
+        if path.exists() and not (path.is_file() and os.access(path.resolve().parent, os.W_OK)):
+            direct[path] = content
+        else:
+            whole[path.resolve()] = content
+    umask = os.umask(0)
+    os.umask(umask)
+    _write_whole(whole, 0o666 & ~umask)
+    for path, content in direct.items():
+        with _telling(path):
+            path.write_bytes(content)
+
+
+def _write_whole(files: Mapping[Path, bytes], mode: int) -> None:
+    """Write files by renaming copies; those that are new get ``mode``."""
     ready: list[tuple[Path, Path]] = []
     try:
         for path, content in files.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-            ready.append((Path(name), path))
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(content)
-            Path(name).chmod(path.stat().st_mode & 0o777 if path.exists() else 0o644)
+            # Nobody knows the unfinished copy; what is meant is the file that it was to become.
+            with _telling(path):
+                handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+                ready.append((Path(name), path))
+                with os.fdopen(handle, "wb") as stream:
+                    stream.write(content)
+                Path(name).chmod(path.stat().st_mode & 0o777 if path.exists() else mode)
         for temporary, path in ready:
-            temporary.replace(path)
-        for path in removed:
-            path.unlink()
-    except OSError as error:
-        named = Path(error.filename or path)
-        # Nobody knows the unfinished copy; what is meant is the file that it was to become.
-        named = path if named.name.startswith(f".{path.name}.") else named
-        raise WriteFailedError(f"cannot write {named}: {error.strerror or error}") from error
+            with _telling(path):
+                temporary.replace(path)
     finally:
         for temporary, _ in ready:
             with contextlib.suppress(OSError):
                 temporary.unlink()
+
+
+@contextlib.contextmanager
+def _telling(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise WriteFailedError(f"cannot write {path}: {error.strerror or error}") from error

@@ -17,11 +17,12 @@ from patchkit.cli.rendering.places import read_places
 from patchkit.cli.rendering.printable import one_line
 from patchkit.cli.rendering.renderers import RENDERERS, render
 from patchkit.core.upstream_report import TargetAnswer
-from patchkit.errors import UsageError, WriteFailedError
+from patchkit.errors import UsageError
 from patchkit.operations.upstream_check import check_upstream
 from patchkit.operations.upstream_discovery import look_around
 from patchkit.operations.upstream_news import News, marked, news
 from patchkit.operations.upstream_targets import Asked
+from patchkit.store.files import write_reports
 from patchkit.store.location import edited_patches
 from patchkit.store.reported import STATE, load_reported, write_reported
 
@@ -97,9 +98,9 @@ def command(
         # No news, but a night in which nothing was looked at is not one in which nothing happened.
         for note in (*_lost(found, unanswered), *(discovery.notes if silent and not discovery.answered else ())):
             reporter.note(one_line(note))
-    for path, other in files.items():
-        # Files are looked at one by one and later: each has everything, what is new is marked.
-        _write(path, render(marked(whole, known), other, width=_WIDTH, places=places))
+    # Files are looked at one by one and later: each has everything, what is new is marked.
+    texts = {path: render(marked(whole, known), other, width=_WIDTH, places=places) for path, other in files.items()}
+    write_reports({path: text.encode() for path, text in texts.items()})
     if new_only and found.known != known:
         write_reported(state_file, found.known)
     if whole.verdict == "unreachable":
@@ -139,10 +140,3 @@ def _report_file(text: str) -> tuple[Path, str]:
     if path == "-":
         raise UsageError(f"--report {text}: `-` is no file", hint=f"--format {style} prints it")
     return Path(path), style
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise WriteFailedError(f"cannot write {path}: {error.strerror}") from error

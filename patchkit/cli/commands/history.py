@@ -11,8 +11,9 @@ from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, PATH, patches_option
 from patchkit.cli.output import StderrReporter, print_json
 from patchkit.core.history_report import HistoryReport
-from patchkit.errors import UsageError, WriteFailedError
+from patchkit.errors import UsageError
 from patchkit.operations.history import HistoryRequest, history, history_of_refs
+from patchkit.store.files import write_reports
 
 
 @click.command("history")
@@ -99,7 +100,4 @@ def _print(report: HistoryReport, style: str) -> None:
 def _write(file: Path, report: HistoryReport) -> None:
     from patchkit.cli.rendering.timeline import timeline  # noqa: PLC0415 - as above
 
-    try:
-        file.write_text(timeline(report), encoding="utf-8")
-    except OSError as error:
-        raise WriteFailedError(f"cannot write {file}: {error.strerror}") from error
+    write_reports({file: timeline(report).encode()})

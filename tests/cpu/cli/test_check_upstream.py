@@ -413,3 +413,27 @@ def test_a_shell_completes_commands_patches_hunks_and_targets(
 def test_a_shell_completes_nothing_where_the_series_is_broken(completed: Completing) -> None:
     Path("patches/megatron/series.yaml").write_text("nonsense")
     assert completed("patchkit explain f") == []
+
+
+def test_a_report_that_finds_no_room_is_an_error_and_nothing_counts_as_reported(tmp_path: Path) -> None:
+    there = world(tmp_path, CLASH)
+    page, text = tmp_path / "page.html", tmp_path / "page.txt"
+    page.write_text("yesterday's\n")
+    program = (
+        "import resource, sys; from patchkit.cli.main import run\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)); sys.exit(run(sys.argv[1:]))"
+    )
+    arguments = ["--offline", "--patches", str(there.series), "--new-only", "--report", f"html={page}"]
+    ran = subprocess.run(
+        [sys.executable, "-c", program, "check-upstream", *arguments, "--report", f"text={text}"],
+        cwd=Path(__file__).parents[3],
+        env={**os.environ, "PATCHKIT_CACHE": str(there.cache)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (ran.returncode, ran.stderr) == (4, f"error: cannot write {page}: File too large\n")
+    assert page.read_text() == "yesterday's\n"
+    assert not text.exists()
+    assert not (there.series / "reported.txt").exists()

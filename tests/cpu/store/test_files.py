@@ -3,12 +3,14 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from patchkit.errors import WriteFailedError
-from patchkit.store.files import write_files
+from patchkit.store.files import write_files, write_reports
 
 
 def snapshot(root: Path) -> dict[str, tuple[int, bytes]]:
@@ -99,3 +101,67 @@ def test_a_failed_write_names_the_file_and_leaves_no_copy(
 
     assert f"cannot write {root / named}: {problem}" == caught.value.message
     assert names == {*snapshot(root)}
+
+
+LIMITED = """
+import pathlib, resource, sys
+from patchkit.errors import WriteFailedError
+from patchkit.store.files import write_reports
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+try:
+    write_reports({pathlib.Path(name): b"x" * int(size) for name, size in zip(sys.argv[1::2], sys.argv[2::2])})
+except WriteFailedError as error:
+    print(error.message)
+"""
+
+
+def test_reports_that_find_no_room_leave_the_old_ones_and_no_copy(root: Path) -> None:
+    before = snapshot(root)
+    asked = [str(root / "run"), "50", str(root / "new"), "101"]
+    ran = subprocess.run(
+        [sys.executable, "-c", LIMITED, *asked],
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert (ran.stdout, ran.stderr) == (f"cannot write {root / 'new'}: File too large\n", "")
+    assert before == snapshot(root)
+
+
+def test_a_report_keeps_its_mode_and_a_new_one_has_that_of_any_new_file(root: Path) -> None:
+    (root / "any").touch()
+    write_reports({root / "private": b"1", root / "new": b"2"})
+
+    modes = {name: mode for name, (mode, _) in snapshot(root).items()}
+    assert ((root / "private").read_bytes(), (root / "new").read_bytes()) == (b"1", b"2")
+    assert (modes["private"], modes["new"]) == (0o600, modes["any"])
+
+
+def test_a_report_through_a_link_is_written_where_the_link_leads(root: Path) -> None:
+    (root / "link").symlink_to("run")
+    write_reports({root / "link": b"1"})
+
+    assert (root / "link").readlink() == Path("run")
+    assert (root / "run").read_bytes() == b"1"
+
+
+def test_what_is_no_file_is_written_to_and_stays_what_it_is(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_reports({pipe: b"1"})
+
+    assert os.read(reader, 9) == b"1"
+    os.close(reader)
+    assert [*tmp_path.iterdir()] == [pipe]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_report_makes_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(WriteFailedError) as caught:
+        write_reports({tmp_path / "no" / "page.html": b"1"})
+
+    assert caught.value.message == f"cannot write {tmp_path / 'no' / 'page.html'}: No such file or directory"
+    assert [*tmp_path.iterdir()] == []
