@@ -53,7 +53,7 @@ def test_the_matrix_has_a_row_a_hunk_and_a_column_a_target(driver: WebDriver, sh
     assert driver.title == "broken: check-upstream of patches/megatron"
     header = driver.find_element(By.TAG_NAME, "header").text
     for text in (
-        "4 targets, 1 broken, 2 fine, 1 unreachable",
+        "4 targets, 2 patches: core_v1.0 has moved; 1 broken, 1 unreachable, 2 fine",
         "core_v1.0 has moved",
         "find out why",
         "the clone is shallow",

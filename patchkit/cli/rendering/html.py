@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from patchkit.cli.rendering.printable import printable
-from patchkit.cli.rendering.telling import worth_telling
+from patchkit.cli.rendering.telling import size, verdict_told, worth_telling
 from patchkit.core.carry_report import drift_details
 from patchkit.core.upstream_report import ConflictReport, HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
 
@@ -106,7 +106,8 @@ def render_html(report: UpstreamReport) -> str:
         sections=sections.all,
         found=found,
         older=older,
-        states=_counts(report.targets),
+        size=size(report),
+        told=verdict_told(report),
         signs=SIGNS,
         style=style,
         script=script,
@@ -164,13 +165,6 @@ def _block(name: str, targets: Sequence[TargetAnswer], sections: _Sections) -> B
             cells.append(Cell(target.name, place, SIGNS[here.verdict], here.state, here.verdict, section))
         rows.append(Row(hunk_id, example.path, example.group, example.intent, tuple(cells)))
     return Block(name, tuple(heads), tuple(rows))
-
-
-def _counts(targets: Iterable[TargetAnswer]) -> dict[str, int]:
-    counts = dict.fromkeys(("broken", "look", "fine", "unreachable"), 0)
-    for target in targets:
-        counts[target.state] += 1
-    return {state: count for state, count in counts.items() if count}
 
 
 def _shown(text: str) -> str:

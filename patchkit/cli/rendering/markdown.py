@@ -23,9 +23,9 @@ from patchkit.cli.rendering.telling import (
     places_text,
     problem_told,
     size,
-    state_counts,
     target_facts,
     target_told,
+    verdict_told,
     verdict_word,
 )
 from patchkit.core.upstream_report import PatchAnswer, TargetAnswer, UpstreamReport
@@ -91,9 +91,9 @@ def _head(report: UpstreamReport) -> str:
 
 
 def _title(report: UpstreamReport) -> str:
-    counts = state_counts(report)
-    told = f"{size(report)}{': ' if counts else ''}{counts}"
-    return f"## {escaped(report.command)}: {report.verdict}\n\n{told}\n"
+    told = verdict_told(report)
+    summary = f"{size(report)}{': ' if told else ''}{escaped(told, _AMOUNTS[-1].characters)}"
+    return f"## {escaped(report.command)}: {report.verdict}\n\n{summary}\n"
 
 
 def _matrix(report: UpstreamReport) -> str:

@@ -73,6 +73,25 @@ def state_counts(report: UpstreamReport) -> str:
     return ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
 
 
+def verdict_told(report: UpstreamReport) -> str:
+    """Say what a verdict comes of: what is wrong beside the patches, and targets by state; empty without either."""
+    problems = [*report.problems]
+    # What is broken is counted as that.
+    problems += [problem for target in report.targets if target.state != "broken" for problem in target.problems]
+    named = list(dict.fromkeys(_head(problem) for problem in problems))
+    more = [f"and {counted(len(named) - _HEADS, 'problem')} more"] if len(named) > _HEADS else []
+    return "; ".join(part for part in (", ".join([*named[:_HEADS], *more]), state_counts(report)) if part)
+
+
+_HEADS = 3
+"""Problems that a summary names."""
+
+
+def _head(problem: Problem) -> str:
+    """Return what a problem is, without how it shows: ``the tag core_v0.16.0 has moved``."""
+    return problem.message.partition(": ")[0]
+
+
 def verdict_word(patch: PatchAnswer) -> str:
     """Say in a word or two what a patch came to: the state, the verdict, or both where each says something."""
     if patch.verdict in ("recorded", patch.state):

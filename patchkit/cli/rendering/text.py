@@ -24,9 +24,9 @@ from patchkit.cli.rendering.telling import (
     places_text,
     problem_told,
     size,
-    state_counts,
     target_facts,
     target_told,
+    verdict_told,
 )
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer, State, TargetAnswer, UpstreamReport
 
@@ -73,8 +73,7 @@ def render_text(report: UpstreamReport, *, colour: bool, width: int) -> str:
     if is_all_fine(report):
         page.line(0, f"{size(report)}: fine", colour=_COLOURS["fine"])
     else:
-        counts = state_counts(report)
-        page.line(0, report.verdict + (f": {counts}" if counts else ""), colour=f"bold {_COLOURS[report.verdict]}")
+        page.verdict(report.verdict, verdict_told(report))
     return page.text()
 
 
@@ -157,6 +156,10 @@ class _Page:
         """Print a line that begins with a state."""
         mark = f"{_SYMBOLS[state]} {state}"
         self._wrapped(indent, mark, f"  {one_line(name)}  {one_line(rest)}", colour=_COLOURS[state])
+
+    def verdict(self, state: State, told: str) -> None:
+        """Print the last line."""
+        self._wrapped(0, state, f": {one_line(told, _LIMIT)}" if told else "", colour=f"bold {_COLOURS[state]}")
 
     def tell(self, indent: int, told: Iterable[Told]) -> None:
         """Print sentences."""

@@ -68,8 +68,8 @@ def target(title: str, state: State, *patches: PatchAnswer) -> TargetAnswer:
     )
 
 
-def report(*targets: TargetAnswer, verdict: State | None = None) -> UpstreamReport:
-    """A report of targets alone."""
+def report(*targets: TargetAnswer, verdict: State | None = None, problems: tuple[Problem, ...] = ()) -> UpstreamReport:
+    """A report of targets, and of what is wrong with upstream."""
     state = verdict or worst(each.state for each in targets)
     return UpstreamReport(
         tool="1.2.3",
@@ -78,6 +78,7 @@ def report(*targets: TargetAnswer, verdict: State | None = None) -> UpstreamRepo
         series="patches/megatron",
         digest=f"sha256:{'d' * 64}",
         targets=targets,
+        problems=problems,
     )
 
 

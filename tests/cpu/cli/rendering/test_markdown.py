@@ -179,7 +179,7 @@ def test_each_target_is_folded_up_and_every_fold_is_closed() -> None:
         (
             replace(report(), problems=tuple(Problem(f"{n} {UNBROKEN[:400]}") for n in range(4_000))),
             ["More is left out"],
-            ["xxx"],
+            ["**problem:**"],
         ),
     ],
     ids=["all", "no fine hunks", "short texts", "worst targets", "head"],

@@ -68,7 +68,7 @@ def test_a_report_of_nothing_is_quiet_and_no_text() -> None:
         ),
         (
             replace(report(), problems=(Problem("it is gone"),), verdict="broken"),
-            "patches/megatron: 0 targets, 0 patches\n\nproblem: it is gone\nbroken\n",
+            "patches/megatron: 0 targets, 0 patches\n\nproblem: it is gone\nbroken: it is gone\n",
         ),
         (
             replace(report(), notes=("the index was not asked",)),
