@@ -68,7 +68,7 @@ class BreakReport(Item, frozen=True, kw_only=True):
     itself: bool = False
     """Whether a merge did it by itself, the last of ``within`` or else ``at``."""
     why: str = ""
-    """What is known of such a merge, and where a removed file went."""
+    """What is known of such a merge, where a removed file went, why nothing is known of what was before."""
     healed: Place | None = None
     """Where it was good again."""
 

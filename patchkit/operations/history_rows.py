@@ -92,7 +92,9 @@ class LineOfCommits:
         state = state_report(states[run.first])
         healed = self.places[run.end] if run.end < len(self.places) else None
         if run.first == 0:
-            return BreakReport(at=None, state=state, healed=healed)
+            cut = not self._skipped and self._commits[0].id in self._graph.edges
+            why = "what was before is not known: the clone is shallow" if cut else ""
+            return BreakReport(at=None, state=state, healed=healed, why=why)
         found = cause(
             self._graph,
             self._commits[run.first - self._skipped],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 import msgspec
 
@@ -31,19 +31,38 @@ class Touched(msgspec.Struct, frozen=True):
     """Lines of the base that are gone from the target."""
 
 
+def edges_between(base: GitTree, target: GitTree) -> frozenset[str]:
+    """Return the commits between two where the history of a shallow clone ends; none where it has all of it there."""
+    edges = target.program.edges
+    if not edges:
+        return edges
+    try:
+        between = target.ask("rev-list", f"{base.commit}..{target.commit}").decode().split()
+    except TreeError:
+        return edges
+    return edges.intersection(between)
+
+
 def brought_by(
-    base: GitTree, target: GitTree, touched: Touched, *, seconds: float = SECONDS
+    base: GitTree,
+    target: GitTree,
+    touched: Touched,
+    *,
+    edges: Set[str] = frozenset(),
+    seconds: float = SECONDS,
 ) -> tuple[tuple[CommitReport, ...], str]:
     """Return the commits between ``base`` and ``target`` that made the lines what they are, the newest first.
 
     Lines of the target are blamed, into both parents of merges; lines that are gone are looked for in the changes of
-    the file. Also returns why the answer is not whole; empty when it is.
+    the file. ``edges`` are as ``edges_between`` has them: what is blamed on one of them may be anybody's. Also returns
+    why the answer is not whole; empty when it is.
     """
     span = f"{base.commit}..{target.commit}"
     try:
         found = _blamed(target, span, touched, seconds / 2) if touched.target_lines else []
-        found = found or _removed(target, span, touched, seconds / 2)
-        return tuple(_reports(target, found[:MOST], seconds / 2)), ""
+        found = found or [each for each in _removed(target, span, touched, seconds / 2) if each not in edges]
+        why_not = "the clone is shallow, and lacks commits between" if edges and not found else ""
+        return tuple(_reports(target, found[:MOST], seconds / 2)), why_not
     except TimeoutError:
         return (), f"git took longer than {seconds:g} seconds"
     except TreeError:

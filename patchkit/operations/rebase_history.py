@@ -14,8 +14,8 @@ from patchkit.core.merging.alignment import edits
 from patchkit.core.rebasing.rebased import LEFT_OUT, HunkRebase, PatchRebase
 from patchkit.core.rebasing.spots import mapped
 from patchkit.core.upstream import Target
-from patchkit.errors import TreeError
-from patchkit.operations.provenance import Touched, brought_by
+from patchkit.errors import RevisionNotFoundError, TreeError
+from patchkit.operations.provenance import Touched, brought_by, edges_between
 from patchkit.operations.rebase_carried import CarriedFile, CarriedPatch
 from patchkit.trees.interface import SourceTree
 
@@ -49,6 +49,7 @@ def with_history(
     without ``download``.
     """
     from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
+    from patchkit.trees.git_program import GitProgram  # noqa: PLC0415 - as above
 
     wanted = {hunk.id for hunk in report.hunks if every or hunk.verdict in (*LEFT_OUT, Verdict.CONFLICT.value)}
     if not wanted:
@@ -60,19 +61,22 @@ def with_history(
         old = GitTree(repository, carried.base.commit, download=download)
         new = old.at(target.commit)
     except TreeError as error:
-        return Named(report, [f"upstream's commits are not named: {error.message}"], lasting=False)
+        lacks = isinstance(error, RevisionNotFoundError) and GitProgram(repository).shallow
+        why_not = f"{error.message}{', and is shallow' if lacks else ''}"
+        return Named(report, [f"upstream's commits are not named: {why_not}"], lasting=False)
+    edges = edges_between(old, new)
     files = {file.path: file for file in carried.files}
     hunks: list[HunkRebase] = []
     unnamed: dict[str, list[str]] = {}
     for hunk in report.hunks:
         if hunk.id in wanted:
-            commits, why_not = brought_by(old, new, _touched(files[hunk.path], hunk, tree))
+            commits, why_not = brought_by(old, new, _touched(files[hunk.path], hunk, tree), edges=edges)
             hunk = replace(hunk, commits=commits)  # noqa: PLW2901 - the same hunk with more said
             if why_not:
                 unnamed.setdefault(why_not, []).append(hunk.id)
         hunks.append(hunk)
     notes = [f"no commits are named for {', '.join(ids)}: {why_not}" for why_not, ids in unnamed.items()]
-    return Named(replace(report, hunks=tuple(hunks)), notes, lasting=not unnamed)
+    return Named(replace(report, hunks=tuple(hunks)), notes, lasting=not unnamed and not edges)
 
 
 def _touched(file: CarriedFile, hunk: HunkRebase, tree: SourceTree) -> Touched:

@@ -55,6 +55,14 @@ class GitProgram:
         """Whether the history of the clone ends somewhere."""
         return (self.common / "shallow").exists()
 
+    @property
+    def edges(self) -> frozenset[str]:
+        """The commits whose parents a shallow clone lacks: to git they have none, and made all that is in them."""
+        try:
+            return frozenset((self.common / "shallow").read_text().split())
+        except OSError:
+            return frozenset()
+
     def commit(self, revision: str) -> str:
         """Return the id of the commit that ``revision`` names, through any tags. Raises RevisionNotFoundError."""
         asked = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"]

@@ -533,7 +533,10 @@ def test_a_shallow_clone_begins_where_it_does_and_says_so(painted: There, tmp_pa
     assert [place.subject for place in report.line] == ["Paint it", "Check sizes"]
     name = report.line[0].name
     assert report.notes == (f"the line begins with {name}, not with core_v1.0: the clone is shallow",)
-    assert broken(hunk(report, "notes-colour").first_bad) == (None, (), False, None)
+    first_bad = hunk(report, "notes-colour").first_bad
+    assert broken(first_bad) == (None, (), False, None)
+    assert first_bad is not None
+    assert first_bad.why == "what was before is not known: the clone is shallow"
     assert snapshot(shallow) == before
 
 

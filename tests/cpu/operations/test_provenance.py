@@ -7,7 +7,7 @@ from trees.repositories import git, record
 from trees.snapshots import lay
 
 from patchkit.core.carry_report import CommitReport
-from patchkit.operations.provenance import Touched, brought_by
+from patchkit.operations.provenance import Touched, brought_by, edges_between
 from patchkit.trees.git import GitTree
 
 PATH = "m/a.py"
@@ -86,3 +86,36 @@ def test_a_clone_that_lacks_old_texts_says_so(repository: Path, tmp_path: Path) 
         (),
         "git gave no answer, as in a clone that lacks old texts",
     )
+
+
+@pytest.fixture
+def shallow(repository: Path, tmp_path: Path) -> Path:
+    """A clone that has ``base`` and the newest commit, and nothing between."""
+    lay(repository, {"m/b.py": b"another = 1\n"})
+    record(repository, "End (#44)")
+    git(tmp_path, "clone", "-q", "--bare", "--depth=1", repository.as_uri(), "shallow")
+    git(tmp_path / "shallow", "fetch", "-q", "--depth=1", "origin", "tag", "base")
+    return tmp_path / "shallow"
+
+
+@pytest.mark.parametrize("touched", [Touched(PATH, (2, 2), ()), Touched(PATH, None, (b"second = 22\n",))])
+def test_what_a_shallow_clone_lacks_is_not_blamed_on_the_commit_where_it_ends(shallow: Path, touched: Touched) -> None:
+    """To git that commit has no parents and made every line of every file."""
+    target = GitTree(shallow, "main")
+    base = target.at("base")
+    edges = edges_between(base, target)
+
+    assert edges == {target.commit}
+    assert brought_by(base, target, touched, edges=edges) == ((), "the clone is shallow, and lacks commits between")
+
+
+def test_a_shallow_clone_that_has_all_that_is_between_is_as_good_as_a_whole_one(
+    repository: Path, tmp_path: Path
+) -> None:
+    git(tmp_path, "clone", "-q", "--bare", "--depth=3", repository.as_uri(), "shallow")
+    target = GitTree(tmp_path / "shallow", "main")
+    base = target.at(GitTree(repository, "main^1").commit)
+
+    assert target.program.edges != frozenset()
+    assert edges_between(base.at(f"{base.commit}^"), base) == frozenset()
+    assert edges_between(GitTree(repository, "base"), GitTree(repository, "main")) == frozenset()

@@ -635,10 +635,28 @@ def test_a_worktree_of_a_shallow_clone_leaves_nothing_for_a_whole_one(
     git(shallow, "fetch", "-q", "--depth=1", "origin", "tag", "base")
     git(shallow, "worktree", "add", "-q", str(linked), commit)
     told = []
-    for repository in (linked, whole):
+    for repository in (linked, whole, linked):
         report = look(made, repository=repository, onto=(commit,), base="1.0")
-        told.append([each.subject for each in hunks_of(report.targets[0])["first/notes-colour"].commits])
-    assert told == [[], ["Blue (#9)"]]
+        subjects = [each.subject for each in hunks_of(report.targets[0])["first/notes-colour"].commits]
+        told.append((subjects, report.notes))
+    note = (
+        f"{commit[:8]}: first: no commits are named for notes-colour: the clone is shallow, and lacks commits between"
+    )
+    # Nothing of it is kept: somebody may have deepened the clone.
+    assert told == [([], (note,)), (["Blue (#9)"], ()), ([], (note,))]
+
+
+def test_a_shallow_clone_without_the_base_says_that_it_is_shallow(world: Callable[..., World], tmp_path: Path) -> None:
+    made = world({})
+    whole = made.repository()
+    (whole / NOTES).write_bytes(CLASH[NOTES])
+    commit = record(whole, "Blue (#9)")
+    shallow = tmp_path / "shallow"
+    git(tmp_path, "clone", "-q", "--bare", "--depth=1", f"file://{whole}", str(shallow))
+    report = look(made, repository=shallow, onto=(commit,), base="1.0")
+    base = git(whole, "rev-parse", "HEAD~2")
+    why = f"{shallow} has no revision {base!r}, and is shallow"
+    assert report.notes == (f"{commit[:8]}: first: upstream's commits are not named: {why}",)
 
 
 def test_a_release_that_was_yanked_since_it_was_looked_at_is_told_as_that(world: Callable[..., World]) -> None:
