@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from patchkit import __version__
 
 _INTERRUPTED = 130
 """``ExitCode.INTERRUPTED``, whose module is not there yet."""
+_MANY = 50_000
+"""Objects made before the collector looks for garbage: some megabytes."""
 
 
 def main() -> int:
@@ -17,6 +20,8 @@ def main() -> int:
             # Asked by scripts at every start; the command line library would take longer than the answer.
             sys.stdout.write(f"patchkit {__version__}\n")
             return 0
+        # What is imported lives until the end, and a collector that goes through it finds nothing.
+        gc.set_threshold(_MANY)
         from patchkit.cli.main import run  # noqa: PLC0415 - see above
 
         return run(sys.argv[1:])

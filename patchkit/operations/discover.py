@@ -93,11 +93,11 @@ def _tags(repository: Path, notes: list[str]) -> tuple[ReleaseTag, ...] | None:
     from patchkit.trees.git_program import ask_repository  # noqa: PLC0415 - git only where it is asked for
     from patchkit.trees.release_tags import release_tags  # noqa: PLC0415 - as above
 
-    # A place that is no repository is a mistake of whoever named it; a repository that lacks objects is not.
-    ask_repository(repository, "rev-parse", "--git-dir")
     try:
         return release_tags(repository)
     except TreeError as error:
+        # A place that is no repository is a mistake of whoever named it; a repository that lacks objects is not.
+        ask_repository(repository, "rev-parse", "--git-dir")
         notes.append(f"the tags of {repository} cannot be read: {error.message}")
         return None
 

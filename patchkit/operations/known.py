@@ -67,8 +67,11 @@ class Known:
 
 def load_known(folder: Path) -> Known:
     """Load both lists for the series in ``folder``. Raises StoreError."""
-    own = load_versions(versions_file(folder)) if has_own_versions(folder) else None
-    return Known(own, load_versions(versions_file(default_patches())))
+    own, built_in = versions_file(folder), versions_file(default_patches())
+    document = load_versions(built_in)
+    if not has_own_versions(folder):
+        return Known(None, document)
+    return Known(document if own == built_in else load_versions(own), document)
 
 
 def has_own_versions(folder: Path) -> bool:

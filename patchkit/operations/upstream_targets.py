@@ -16,8 +16,7 @@ from patchkit.core.upstream import Release, Target, VersionsDocument, find_targe
 from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations.known import load_known, ships
-from patchkit.trees.git import GitTree
-from patchkit.trees.git_program import ask_repository
+from patchkit.trees.git_program import GitProgram, ask_repository
 
 Kind = Literal["release", "branch", "commit", "revision"]
 
@@ -56,7 +55,7 @@ def all_wanted(
     A release that was found as a tag alone is looked at as the commit of its tag. Raises TreeError when ``repository``
     cannot be read at all.
     """
-    clone = _Clone(repository) if repository is not None else None
+    clone = _Clone(repository, versions) if repository is not None else None
     wanted = [_listed(versions, target, clone) for target in targets(versions.megatron)]
     newest = [_unlisted(release) for release in extra]
     at = sum(each.kind == "release" for each in wanted)
@@ -160,7 +159,7 @@ def named(
 
     Raises UsageError, TreeError.
     """
-    clone = _Clone(repository) if repository is not None else None
+    clone = _Clone(repository, versions) if repository is not None else None
     known = targets(versions.megatron)
     others = {release.version: release for release in extra}
     found = [_named(name, versions, known, others, clone) for name in names]
@@ -199,7 +198,7 @@ def base_named(known: tuple[Target, ...], asked: Asked) -> str | None:
         if asked.repository is None:
             hint = f"{error.hint}; for another revision give a clone with --git REPO"
             raise UsageError(f"--from: {error.message}", hint=hint) from error
-    return GitTree(asked.repository, asked.base, download=False).commit
+    return GitProgram(asked.repository, download=False).commit(asked.base)
 
 
 def _listed(versions: VersionsDocument, target: Target, clone: _Clone | None) -> Wanted:
@@ -218,9 +217,16 @@ def _listed(versions: VersionsDocument, target: Target, clone: _Clone | None) ->
 class _Clone:
     """A clone of upstream, read without touching it."""
 
-    def __init__(self, repository: Path) -> None:
+    def __init__(self, repository: Path, versions: VersionsDocument) -> None:
         self._repository = repository
-        self._any: GitTree | None = None
+        self._program = GitProgram(repository, download=False)
+        self._versions = versions.megatron
+
+    @cached_property
+    def _commits(self) -> Mapping[str, str | None]:
+        """The commits of all listed branches and pinned commits, asked for at once; None where there is none."""
+        branches = [spelling for branch in self._versions.branches for spelling in _spellings(branch.name)]
+        return self._program.commits([*branches, *(pinned.commit for pinned in self._versions.commits)])
 
     def tip(self, wanted: Wanted) -> Wanted:
         """Return a tracked branch as it is now: upstream's, as far as this clone has fetched it.
@@ -229,22 +235,22 @@ class _Clone:
         in a mirror the branches are upstream's own.
         """
         name = wanted.target.name
-        spellings = [f"refs/remotes/origin/{name}", f"refs/heads/{name}"]
-        for spelling in spellings if self._keeps_apart else reversed(spellings):
-            try:
-                tree = self._at(spelling)
-            except RevisionNotFoundError:
-                continue
-            if tree.commit == wanted.target.commit:
-                return wanted
-            target = replace(wanted.target, commit=tree.commit, blobs={})
-            return replace(wanted, target=target, date=_day(tree), recorded=wanted.target.commit)
-        return replace(wanted, missing=f"{self._repository} has no branch {name}", hint="fetch it")
+        of_remote, own = (self._commits[spelling] for spelling in _spellings(name))
+        commit = of_remote if own is None or (of_remote is not None and self._keeps_apart) else own
+        if commit is None:
+            return replace(wanted, missing=f"{self._repository} has no branch {name}", hint="fetch it")
+        if commit == wanted.target.commit:
+            return wanted
+        target = replace(wanted.target, commit=commit, blobs={})
+        return replace(wanted, target=target, date=_day(self._program, commit), recorded=wanted.target.commit)
 
     def pinned(self, wanted: Wanted) -> Wanted:
         """Return a pinned commit, or why it is out of reach."""
+        if self._commits[str(wanted.target.commit)] is not None:
+            return wanted
         try:
-            self._at(str(wanted.target.commit))
+            # There is something to say about it.
+            self._program.commit(str(wanted.target.commit))
         except RevisionNotFoundError as error:
             return replace(wanted, missing=error.message, hint=error.hint or "")
         return wanted
@@ -252,11 +258,12 @@ class _Clone:
     def revision(self, name: str, known: Sequence[Target]) -> Wanted:
         """Return any revision as a target. Raises RevisionNotFoundError."""
         from patchkit.operations.import_base import pinned_commit  # noqa: PLC0415 - reading patches takes 50 ms to load
+        from patchkit.trees.git import GitTree  # noqa: PLC0415 - for a revision that nobody listed
 
-        tree = self._at(name)
+        tree = GitTree(self._repository, name, download=False)
         for target in known:
             if target.release is None and target.commit == tree.commit:
-                return Wanted(target=target, kind="commit", date=_day(tree))
+                return Wanted(target=target, kind="commit", date=_day(self._program, tree.commit))
         pinned = pinned_commit(tree)
         # The name that was asked for is what the reader knows it by; a commit id is cut to what tells it apart.
         title = pinned.name if tree.commit.startswith(name.lower()) else name
@@ -272,14 +279,15 @@ class _Clone:
             return False
         return b"refs/remotes/origin/" in fetched
 
-    def _at(self, revision: str) -> GitTree:
-        self._any = GitTree(self._repository, revision, download=False) if self._any is None else self._any.at(revision)
-        return self._any
+
+def _spellings(branch: str) -> tuple[str, str]:
+    """Return where a clone keeps a branch of its remote, and one of its own."""
+    return f"refs/remotes/origin/{branch}", f"refs/heads/{branch}"
 
 
-def _day(tree: GitTree) -> str:
+def _day(program: GitProgram, commit: str) -> str:
     try:
-        seconds = int(tree.ask("show", "-s", "--format=%ct", tree.commit).split()[0])
+        seconds = int(program.output("show", "-s", "--format=%ct", commit).split()[0])
     except (TreeError, ValueError, IndexError):
         return ""
     return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%d")

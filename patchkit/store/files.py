@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -63,6 +62,8 @@ def write_reports(reports: Mapping[Path, bytes]) -> None:
 
 def _write_whole(files: Mapping[Path, bytes], mode: int) -> None:
     """Write files by renaming copies; those that are new get ``mode``."""
+    import tempfile  # noqa: PLC0415 - as in store/cache
+
     ready: list[tuple[Path, Path]] = []
     try:
         for path, content in files.items():

@@ -31,8 +31,9 @@ def load_lock(series: Series) -> LockDocument:
             f"the lock does not belong to these sources (changed: {', '.join(changed) or 'series.yaml'})",
             hint=f"run `patchkit regenerate{series_option(series.folder)}`",
         )
+    hint = f"run `patchkit regenerate{series_option(series.folder)}`"
     for name, target in lock.targets.items():
-        _refuse_foreign(str(path), f"targets.{name}", target, series)
+        _refuse_foreign(str(path), f"targets.{name}", target, series, hint)
     return lock
 
 
@@ -41,9 +42,8 @@ def text_digest(text: bytes) -> str:
     return f"sha256:{hashlib.sha256(text).hexdigest()}"
 
 
-def _refuse_foreign(file: str, key: str, target: TargetLock, series: Series) -> None:
+def _refuse_foreign(file: str, key: str, target: TargetLock, series: Series, hint: str) -> None:
     """Refuse an entry that does not follow from the series: the rest of patchkit relies on what it says."""
-    hint = f"run `patchkit regenerate{series_option(series.folder)}`"
     if tuple(target.patches) != tuple(patch.name for patch in series.patches):
         raise StoreError(file, f"{key}.patches", "these are not the patches of series.yaml in their order", hint=hint)
     last: dict[str, str | None] = {}

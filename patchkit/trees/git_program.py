@@ -76,6 +76,19 @@ class GitProgram:
             raise RevisionNotFoundError(f"{self.repository} has no revision {revision!r}", hint=hint)
         raise TreeError(f"git cannot read {self.repository}: {problem or 'it gave an unexpected answer'}")
 
+    def commits(self, revisions: Sequence[str]) -> dict[str, str | None]:
+        """Return the id of the commit that each revision names, through any tags; None where there is none.
+
+        One process for all of them. Raises TreeError.
+        """
+        asked = "".join(f"{revision}^{{commit}}\n" for revision in revisions)
+        printed = self.output("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=asked.encode())
+        found = (line.split(" ") for line in os.fsdecode(printed).splitlines())
+        return {
+            revision: words[0] if words[1:] == ["commit"] else None
+            for revision, words in zip(revisions, found, strict=True)
+        }
+
     def output(
         self,
         *command: str,

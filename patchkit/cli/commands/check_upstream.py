@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,10 +14,9 @@ from patchkit.cli.completion import complete_target
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, PATH, patches_option
 from patchkit.cli.output import StderrReporter
-from patchkit.cli.rendering.places import read_places
 from patchkit.cli.rendering.printable import one_line
 from patchkit.cli.rendering.renderers import RENDERERS, render
-from patchkit.core.upstream_report import TargetAnswer
+from patchkit.core.upstream_report import TargetAnswer, UpstreamReport
 from patchkit.errors import UsageError
 from patchkit.operations.upstream_check import check_upstream
 from patchkit.operations.upstream_discovery import look_around
@@ -25,6 +25,9 @@ from patchkit.operations.upstream_targets import Asked
 from patchkit.store.files import write_reports
 from patchkit.store.location import edited_patches
 from patchkit.store.reported import STATE, load_reported, write_reported
+
+if TYPE_CHECKING:
+    from patchkit.cli.rendering.places import Places
 
 
 @click.command("check-upstream")
@@ -87,8 +90,8 @@ def command(
     report = found.report if new_only else marked(whole, known) if detailed_exit_code else whole
     # Only the forms that name lines need them, and reading them means reading the series again.
     styles = {style, *files.values()}
-    places = read_places(whole, folder) if styles & {"github", "sarif"} else None
-    columns = shutil.get_terminal_size((_WIDTH, 24)).columns
+    places = _places(whole, folder) if styles & {"github", "sarif"} else None
+    columns = _columns()
     # A job may have closed it.
     colour = sys.stdout is not None and sys.stdout.isatty()
     silent = new_only and style == "text" and not found.anything
@@ -112,6 +115,23 @@ def command(
 
 _WIDTH = 120
 """Columns of a text that goes to no terminal."""
+
+
+def _places(report: UpstreamReport, folder: Path) -> Places:
+    from patchkit.cli.rendering.places import read_places  # noqa: PLC0415 - for two of the forms
+
+    return read_places(report, folder)
+
+
+def _columns() -> int:
+    # As shutil has it, which imports five compressions.
+    named = os.environ.get("COLUMNS", "")
+    if named.isdecimal() and int(named) > 0:
+        return int(named)
+    try:
+        return os.get_terminal_size().columns or _WIDTH
+    except OSError:
+        return _WIDTH
 
 
 def _lost(found: News, unanswered: Sequence[TargetAnswer]) -> Iterator[str]:

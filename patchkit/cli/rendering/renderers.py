@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from patchkit.cli.rendering.places import Places, places_of
 from patchkit.core.upstream_report import UpstreamReport
+
+if TYPE_CHECKING:
+    from patchkit.cli.rendering.places import Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +20,8 @@ class Looks:
     """Whether the text is for a terminal that shows colours."""
     width: int
     """Columns of the terminal."""
-    places: Places
-    """Where the series' own files have what is spoken of."""
+    places: Places | None
+    """Where the series' own files have what is spoken of; None when nobody has read them."""
 
 
 Renderer = Callable[[UpstreamReport, Looks], str]
@@ -55,13 +57,19 @@ def _junit(report: UpstreamReport, _looks: Looks) -> str:
 def _sarif(report: UpstreamReport, looks: Looks) -> str:
     from patchkit.cli.rendering.sarif import render_sarif
 
-    return render_sarif(report, looks.places)
+    return render_sarif(report, _places(report, looks))
 
 
 def _github(report: UpstreamReport, looks: Looks) -> str:
     from patchkit.cli.rendering.github import render_github
 
-    return render_github(report, looks.places)
+    return render_github(report, _places(report, looks))
+
+
+def _places(report: UpstreamReport, looks: Looks) -> Places:
+    from patchkit.cli.rendering.places import places_of
+
+    return looks.places or places_of(report, report.series)
 
 
 def _html(report: UpstreamReport, _looks: Looks) -> str:
@@ -90,4 +98,4 @@ def render(
     ``places`` (see ``places.read_places``) lets sarif and github name lines of the series' files; without it they name
     the files alone. Raises KeyError for a form that there is not.
     """
-    return RENDERERS[style](report, Looks(colour, width, places or places_of(report, report.series)))
+    return RENDERERS[style](report, Looks(colour, width, places))

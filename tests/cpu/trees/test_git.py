@@ -11,7 +11,7 @@ import pytest
 from patchkit.core.blobs import blob_id
 from patchkit.errors import RevisionNotFoundError, TreeError, UnsafePathError, UsageError, WriteFailedError
 from patchkit.trees.git import GitTree
-from patchkit.trees.git_program import identity, ignored_files
+from patchkit.trees.git_program import GitProgram, identity, ignored_files
 from patchkit.trees.git_write import CommitSpec, commit_series, export
 from patchkit.trees.interface import Edits, SourceTree
 
@@ -80,6 +80,15 @@ def test_what_git_ignores_is_told_for_any_folder_by_its_own_rules(
 
     assert ignored_files(asked, folder) == {"megatron/lib.so", "sub/x y.py"}
     assert state(repository) == before
+
+
+def test_many_names_are_asked_about_at_once_and_what_is_no_commit_is_none(repository: Path) -> None:
+    first, second = (git(repository, "rev-parse", name) for name in ("v1^{commit}", "main"))
+    blob = git(repository, "rev-parse", "main:run.sh")
+    asked = {"v1": first, "refs/heads/main": second, "no/such": None, second: second, "0" * 40: None, blob: None}
+
+    assert GitProgram(repository).commits(list(asked)) == asked
+    assert GitProgram(repository).commits([]) == {}
 
 
 def test_any_name_of_a_commit_leads_to_the_commit(repository: Path) -> None:
