@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+
 import msgspec
 
 from patchkit.core.carry import Conflict
@@ -14,16 +17,21 @@ from patchkit.core.upstream import Target
 from patchkit.operations.layers import Layer
 
 
-class Met(msgspec.Struct, frozen=True):
+class Met(msgspec.Struct, frozen=True, dict=True):
     """A conflict that is left."""
 
     spot: Spot
     ids: tuple[str, ...]
     """Hunks in conflict."""
-    seen: Seen | None
-    """As it would be remembered; None when it cannot be."""
+    look: Callable[[], Seen | None]
+    """Finds out ``seen``, for which the files are read around the conflict: of a history nobody asks."""
     offers: tuple[str, ...] = ()
     """Keys of resolutions of the same conflict in other surroundings."""
+
+    @cached_property
+    def seen(self) -> Seen | None:
+        """As it would be remembered; None when it cannot be."""
+        return self.look()
 
 
 class Texts(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -119,7 +120,8 @@ class _Carrying:
                 continue
             spot = next(places)
             ids = self._lineage.ids_in(spot.base)
-            how = seen(spot, self._base, self._before, patch=self._patch, hunks=ids, file=self._path)
+            look = partial(seen, spot, self._base, self._before, patch=self._patch, hunks=ids, file=self._path)
+            how = look() if self._known else None
             solved = self._known.get(how.key) if how else None
             if how is not None and solved is not None and fits(solved, how):
                 out.append(replayed(solved, how))
@@ -127,7 +129,7 @@ class _Carrying:
                 continue
             out.append(part)
             offers = tuple(key for key, other in self._known.items() if how is not None and offered(other, how))
-            met.append(Met(spot, ids, how, offers))
+            met.append(Met(spot, ids, look, offers))
         return tuple(out), tuple(met), used
 
     def _alarms(self, content: bytes) -> tuple[Alarm, ...]:

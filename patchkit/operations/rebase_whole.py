@@ -50,7 +50,7 @@ def whole_file(texts: Texts, ids: Sequence[str], rename: Rename | None, *, sough
     hunks = tuple(one_hunk(name or _WHOLE, texts.path, [carried]) for name in ids or [_WHOLE])
     met: tuple[Met, ...] = ()
     if conflict is not None:
-        met = (Met(Spot(conflict, (0, old.last), (0, new.last if new else 0)), tuple(ids), None),)
+        met = (Met(Spot(conflict, (0, old.last), (0, new.last if new else 0)), tuple(ids), lambda: None),)
     return CarriedFile(texts, parts, (), met, hunks, ())
 
 

@@ -29,6 +29,14 @@ def spots(parts: Sequence[bytes | Conflict], base: bytes, target: bytes) -> tupl
 
 def _ranges(parts: Sequence[bytes | Conflict], sides: Sequence[bytes], text: bytes) -> list[tuple[int, int]]:
     """Return where each of ``sides`` stands in ``text``, which differs from the parts' text outside of them."""
+    only = [_only_place(side, text) for side in sides]
+    if None not in only:
+        # Wherever the edits lead, no other place has these lines.
+        return [
+            (first, first + len(split_lines(side)))
+            for first, side in zip(only, sides, strict=True)
+            if first is not None
+        ]
     whole: list[bytes] = []
     own: list[tuple[int, int]] = []
     given = iter(sides)
@@ -48,6 +56,21 @@ def _ranges(parts: Sequence[bytes | Conflict], sides: Sequence[bytes], text: byt
             begin = _nearest(lines, whole[first:end], begin)
         found.append((begin, begin + length))
     return found
+
+
+def _only_place(side: bytes, text: bytes) -> int | None:
+    """Return the line at which the lines of ``side`` stand in ``text``; None for no lines, and unless they do once."""
+    found: int | None = None
+    at = text.find(side) if side else -1
+    while at >= 0:
+        begins = at == 0 or text[at - 1 : at] == b"\n"
+        # A line without an ending is the last one.
+        if begins and (side.endswith(b"\n") or at + len(side) == len(text)):
+            if found is not None:
+                return None
+            found = at
+        at = text.find(side, at + 1)
+    return None if found is None else text.count(b"\n", 0, found)
 
 
 def mapped(changed: Sequence[tuple[int, int, int, int]], line: int) -> int:

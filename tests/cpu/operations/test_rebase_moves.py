@@ -36,7 +36,7 @@ def carried(
     )
     there = {} if before is None else {"pkg/buffer.py": before}
     texts = Texts("pkg/buffer.py", (OTHER + FUNCTION).encode(), b"", None if before is None else before.encode(), ())
-    met = Met(Spot(Conflict(b"", b"", b""), (0, 0), (0, 0)), ("one",), None)
+    met = Met(Spot(Conflict(b"", b"", b""), (0, 0), (0, 0)), ("one",), lambda: None)
     file = CarriedFile(texts, (), (), () if before is None else (met,), (hunk,), ())
     nothing: Any = None
     tree = MemoryTree({path: text.encode() for path, text in {**there, **files}.items()})

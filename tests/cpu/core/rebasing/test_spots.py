@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from unittest import mock
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from patchkit.core.carry import Conflict
 from patchkit.core.lines import split_lines
-from patchkit.core.rebasing.spots import Spot, mapped, spots
+from patchkit.core.rebasing.spots import Spot, _only_place, mapped, spots
 
-letters = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n"]), max_size=6).map(b"".join)
+letters = st.lists(st.sampled_from([b"a\n", b"b\n", b"ab\n"]), max_size=6).map(b"".join)
 
 
 def test_a_conflict_stands_at_the_lines_of_its_sides() -> None:
@@ -39,6 +42,38 @@ def test_the_lines_at_a_spot_are_those_of_the_conflict(head: bytes, old: bytes, 
 
     assert b"".join(base[slice(*spot.base)]) == old
     assert b"".join(target[slice(*spot.target)]) == new
+
+
+@given(st.lists(st.one_of(letters, st.tuples(letters, letters)), max_size=5), letters, letters, st.booleans())
+def test_lines_that_stand_once_are_where_the_edits_lead(
+    told: list[bytes | tuple[bytes, bytes]], base: bytes, target: bytes, ended: bool
+) -> None:
+    """Without the search for them the answer is the same, for texts that are not even versions of the parts."""
+    parts = [part if isinstance(part, bytes) else Conflict(part[0], b"z\n", part[1]) for part in told]
+    if told and not ended and isinstance(parts[-1], Conflict):
+        parts[-1] = Conflict(parts[-1].base.removesuffix(b"\n"), b"z\n", parts[-1].target.removesuffix(b"\n"))
+    found = spots(parts, base, target)
+    with mock.patch("patchkit.core.rebasing.spots._only_place", return_value=None):
+        by_edits = spots(parts, base, target)
+
+    assert found == by_edits
+
+
+@pytest.mark.parametrize(
+    ("side", "text", "line"),
+    [
+        (b"b\n", b"a\nb\n", 1),
+        (b"b\n", b"ab\n", None),
+        (b"b\n", b"ab\nb\n", 1),
+        (b"b\n", b"b\nb\n", None),
+        (b"b\nb\n", b"b\nb\nb\n", None),
+        (b"b", b"ab\nb", 1),
+        (b"b", b"b\n", None),
+        (b"", b"b\n", None),
+    ],
+)
+def test_whole_lines_are_looked_for_and_have_to_stand_there_once(side: bytes, text: bytes, line: int | None) -> None:
+    assert _only_place(side, text) == line
 
 
 def test_a_line_behind_an_edit_is_shifted_and_one_inside_stays_inside() -> None:
