@@ -43,9 +43,9 @@ class Carrier:
 
     def states(self, jobs: Sequence[Job]) -> Iterator[tuple[str, str | None, States]]:
         """Yield path, blob id and the states of the path's hunks for each job, in any order."""
-        # Texts of one file are carried in a row, since the engine remembers what it found in the last ones.
+        # Texts of one file are carried in a row, each after the one before it: the engine remembers what they share.
         in_a_row = sorted(jobs, key=lambda job: (job[2] is None, job[0]))
-        for at, states in dealt_out(in_a_row, lambda job: self.on(job[0], job[2]), few=_FEW):
+        for at, states in dealt_out(in_a_row, lambda job: self.on(job[0], job[2]), few=_FEW, in_runs=True):
             path, blob, _content = in_a_row[at]
             yield path, blob, states
 

@@ -21,13 +21,19 @@ _MANY = 200_000
 
 
 def dealt_out(
-    jobs: Sequence[Job], work: Callable[[Job], Result], *, few: int, begun: Callable[[Job], None] = lambda _job: None
+    jobs: Sequence[Job],
+    work: Callable[[Job], Result],
+    *,
+    few: int,
+    in_runs: bool = False,
+    begun: Callable[[Job], None] = lambda _job: None,
 ) -> Iterator[tuple[int, Result]]:
     """Yield the place of each job in ``jobs`` and what ``work`` makes of it, in any order.
 
-    A process gets a job when it has done its last one, so jobs that are alike had better come in a row. Fewer than
-    ``few`` jobs are done here, sooner than processes begin, and so is what another process could not do: it raises here
-    what it raised there. ``begun`` is told in this process when a job is handed out.
+    A process gets a job when it has done its last one: the first that is left, or with ``in_runs`` the one behind its
+    last one, as suits jobs of which each is like the next. Fewer than ``few`` jobs are done here, sooner than processes
+    begin, and so is what another process could not do: it raises here what it raised there. ``begun`` is told in this
+    process when a job is handed out.
     """
     left = dict(enumerate(jobs))
     workers = min(_MOST, _processors(), len(jobs))
@@ -41,7 +47,8 @@ def dealt_out(
     if workers > 1 and len(jobs) >= few and _may_fork():
         # Without memory for another process, or when one is killed, the rest is done here.
         with suppress(OSError):
-            for at, result in _forked(jobs, work, workers, tell):
+            deal = _Runs(len(jobs), workers if in_runs else 1)
+            for at, result in _forked(jobs, work, workers, deal, tell):
                 del left[at]
                 yield at, result
     for at, job in left.items():
@@ -49,45 +56,68 @@ def dealt_out(
         yield at, work(job)
 
 
+class _Runs:
+    """Jobs in as many runs of equal length, by number; whose own is done takes the second half of the longest one."""
+
+    def __init__(self, jobs: int, runs: int) -> None:
+        ends = [jobs * number // runs for number in range(runs + 1)]
+        self._left = [range(*ends[number : number + 2]) for number in range(runs)]
+
+    def next(self, worker: int) -> int | None:
+        """Return the next job for a worker; None when there is none."""
+        mine = worker % len(self._left)
+        if not self._left[mine]:
+            longest = max(range(len(self._left)), key=lambda number: len(self._left[number]))
+            run = self._left[longest]
+            middle = len(run) // 2
+            self._left[longest], self._left[mine] = run[:middle], run[middle:]
+        run = self._left[mine]
+        self._left[mine] = run[1:]
+        return run[0] if run else None
+
+
 def _forked(
-    jobs: Sequence[Job], work: Callable[[Job], Result], workers: int, begun: Callable[[int], None]
+    jobs: Sequence[Job],
+    work: Callable[[Job], Result],
+    workers: int,
+    deal: _Runs,
+    begun: Callable[[int], None],
 ) -> Iterator[tuple[int, Result]]:
     """Yield what forked processes come to; they have the code and what it works on in memory already.
 
     Pipes and no pool: nothing is locked when the user interrupts, and a process that dies just ends its pipe.
     """
     context = multiprocessing.get_context("fork")
-    ends: list[Connection] = []
+    ends: dict[Connection, int] = {}
     processes = []
-    waiting = iter(range(len(jobs)))
 
     def hand_out(end: Connection) -> None:
-        at = next(waiting, None)
+        at = deal.next(ends[end])
         if at is None:
-            ends.remove(end)
+            del ends[end]
             end.close()
         else:
             begun(at)
             end.send(at)
 
     try:
-        for _ in range(workers):
+        for worker in range(workers):
             here, there = context.Pipe()
             process = context.Process(target=_serve, args=(jobs, work, (*ends, here), there), daemon=True)
             with _undisturbed():
                 process.start()
             there.close()
             processes.append(process)
-            ends.append(here)
+            ends[here] = worker
         for end in tuple(ends):
             hand_out(end)
         while ends:
-            for ready in wait(ends):
+            for ready in wait(list(ends)):
                 assert isinstance(ready, Connection)  # noqa: S101 - nothing else is waited for
                 try:
                     done = ready.recv()
                 except EOFError:
-                    ends.remove(ready)
+                    del ends[ready]
                     continue
                 hand_out(ready)
                 yield done

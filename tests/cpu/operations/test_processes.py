@@ -8,12 +8,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from patchkit.operations import processes
-from patchkit.operations.processes import dealt_out
+from patchkit.operations.processes import _Runs, dealt_out
 
 
 @pytest.fixture(params=[1, 2, 3])
@@ -32,6 +35,41 @@ def test_every_job_is_done_once_and_told_in_its_order(processors: int, few: int)
     alone = few == 99 or processors == 1
     assert sorted(done) == [(0, (10, alone)), (1, (12, alone)), (2, (14, alone)), (3, (16, alone))]
     assert begun == [5, 6, 7, 8]
+
+
+def test_in_runs_each_process_gets_jobs_that_follow_each_other_and_none_is_left_out(processors: int) -> None:
+    jobs = list(range(40))
+    done = sorted(dealt_out(jobs, lambda job: (job, os.getpid()), few=2, in_runs=True))
+    changes = sum(one[1][1] != two[1][1] for one, two in pairwise(done))
+
+    assert [result[0] for _, result in done] == jobs
+    # A run of its own for each; with every half of another's run that is taken over, one more.
+    assert changes <= 12
+
+
+@pytest.mark.parametrize(
+    ("workers", "given"),
+    [
+        ([0, 1, 0, 1, 0, 1, 0, 1], [0, 3, 1, 4, 2, 5, None, None]),
+        ([0] * 7, [0, 1, 2, 4, 5, 3, None]),
+        ([1, 1, 1, 1, 1, 0, 0], [3, 4, 5, 1, 2, 0, None]),
+    ],
+)
+def test_whose_run_is_done_goes_on_with_the_second_half_of_another_one(
+    workers: list[int], given: list[int | None]
+) -> None:
+    runs = _Runs(6, 2)
+
+    assert [runs.next(worker) for worker in workers] == given
+
+
+@given(st.integers(0, 50), st.integers(1, 6), st.data())
+def test_every_job_is_given_once_whoever_asks(jobs: int, workers: int, data: st.DataObject) -> None:
+    runs = _Runs(jobs, workers)
+    given = [runs.next(data.draw(st.integers(0, workers - 1))) for _ in range(jobs)]
+
+    assert sorted(at for at in given if at is not None) == list(range(jobs))
+    assert [runs.next(worker) for worker in range(workers)] == [None] * workers
 
 
 def test_no_jobs_are_no_work(processors: int) -> None:
