@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from trees.repositories import git
 
 ROOT = Path(__file__).parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -111,3 +112,51 @@ def test_inputs_become_options_and_never_commands(tmp_path: Path) -> None:
         ],
     )
     assert not Path("hacked").exists()
+
+
+REMEMBER = next(
+    step["run"]
+    for step in yaml.safe_load((ROOT / "docs/examples/check-upstream.yml").read_text())["jobs"]["check"]["steps"]
+    if step.get("name") == "Remember what was reported"
+)
+STATE = "patches/megatron/reported.txt"
+
+
+@pytest.mark.parametrize("reported", [None, "as before\n", "news\n"])
+@pytest.mark.parametrize("pushed", [False, True])
+def test_the_example_remembers_what_was_reported_whatever_else_was_pushed(
+    tmp_path: Path, reported: str | None, pushed: bool
+) -> None:
+    origin, job, other = tmp_path / "origin", tmp_path / "job", tmp_path / "other"
+    git(tmp_path, "init", "-q", "--bare", "-b", "main", str(origin))
+    git(tmp_path, "clone", "-q", str(origin), str(other))
+    (other / STATE).parent.mkdir(parents=True)
+    (other / "series.yaml").write_text("schema: 1\n")
+    if reported is not None:
+        (other / STATE).write_text("as before\n")
+    git(other, "add", ".")
+    git(other, "commit", "-q", "-m", "Begin")
+    git(other, "push", "-q", "origin", "HEAD:main")
+    # As actions/checkout does.
+    git(tmp_path, "clone", "-q", "--depth=1", origin.as_uri(), str(job))
+    if pushed:
+        git(other, "commit", "-q", "--allow-empty", "-m", "Meanwhile")
+        git(other, "push", "-q", "origin", "HEAD:main")
+    if reported is not None:
+        (job / STATE).write_text(reported)
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    done = subprocess.run(
+        ["/bin/bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", REMEMBER],
+        cwd=job,
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    subjects = git(origin, "log", "--format=%s", "main").splitlines()
+    remembered = ["check-upstream: what has been reported"] if reported == "news\n" else []
+    assert subjects == [*remembered, *(["Meanwhile"] if pushed else []), "Begin"]
+    if reported is not None:
+        assert git(origin, "show", f"main:{STATE}") == reported.strip()
