@@ -61,7 +61,10 @@ class _Picture:
 
     def lines(self) -> Iterator[str]:
         report = self._report
-        width = self._edges[-1] + 24
+        # The name of a release that is tagged at the end of the line stands behind it.
+        width = (
+            max([self._edges[-1] + 12, *(self._at(mark.time) + _LETTER * len(mark.tag) for mark in report.marks)]) + 12
+        )
         height = self._bottom + 64
         yield (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" '

@@ -120,6 +120,14 @@ def test_tags_stand_at_their_time_and_say_whether_they_are_on_the_line() -> None
     assert abs(second - (left + (right - 5 - left) / 2)) < 3
 
 
+def test_the_name_of_a_tag_at_the_end_of_the_line_is_not_cut() -> None:
+    marks = (Mark(tag="core_v0.19.0", date="2026-02-10", time=BEGIN + 40 * DAY, on_line=True),)
+    picture = drawn(report([place(0), place(40)], [hunk("h", (0, 2, "exact"))], tip=place(40), marks=marks))
+    ends = [float(each.attrib["x"]) + 7 * len(each.text or "") for each in picture.iter(f"{SVG}text")]
+
+    assert max(ends) < float(picture.attrib["width"])
+
+
 def test_the_picture_has_colours_for_light_and_dark_and_a_hatching_for_what_is_bad() -> None:
     drawn_text = timeline(report([place(0)], [hunk("h", (0, 1, "exact"))]))
 
