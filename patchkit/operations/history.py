@@ -209,7 +209,9 @@ class _Clone:
         """Return the text of a target: from the clone where that has it, else from the package index."""
         if target.commit is not None:
             try:
-                return CommitFiles(self._at(target.commit))
+                locked = self._workspace.sources.lock.targets[target.name].patches.values()
+                # Not those of other targets: a partial clone may lack them.
+                return CommitFiles(self._at(target.commit), {path: None for patch in locked for path in patch.files})
             except RevisionNotFoundError:
                 if target.release is None:
                     raise

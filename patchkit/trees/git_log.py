@@ -59,17 +59,27 @@ class Introduced(msgspec.Struct, frozen=True):
 
 
 class CommitFiles:
-    """The files of the commit of ``tree``, read as everything here is. Links and submodules count as no files."""
+    """The files of the commit of ``tree``, read as everything here is. Links and submodules count as no files.
 
-    def __init__(self, tree: GitTree) -> None:
+    The paths ``together`` are read with the first one that is asked for; each is read once.
+    """
+
+    def __init__(self, tree: GitTree, together: Iterable[str] = ()) -> None:
         self._tree = tree
+        self._together = tuple(together)
+        self._known: dict[str, bytes | None] = {}
         self.label = tree.label
         self.manifest_path = tree.manifest_path
 
     def read(self, path: str) -> bytes | None:
         """Return the bytes of ``path``, or None. Raises TreeError when the clone lacks them."""
-        blob = blobs_at(self._tree, [self._tree.commit], [path])[self._tree.commit].get(path)
-        return None if blob is None else read_blobs(self._tree, {blob: path})[blob]
+        if path not in self._known:
+            asked = (path, *self._together)
+            blobs = blobs_at(self._tree, [self._tree.commit], asked)[self._tree.commit]
+            contents = read_blobs(self._tree, {blob: name for name, blob in blobs.items() if blob is not None})
+            self._known |= {name: contents[blob] if (blob := blobs.get(name)) else None for name in asked}
+            self._together = ()
+        return self._known[path]
 
     def paths(self, under: str = "") -> Iterator[str]:
         """Yield the paths of regular files below the folder ``under``, sorted."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,6 +115,23 @@ def test_blobs_are_read_whatever_is_in_them(clone: Histories) -> None:
     assert read_blobs(tree(clone, tip), wanted) == {blob_id(text): text for text in texts}
     assert CommitFiles(tree(clone, tip)).read("2.py") == b"a\0b\n\n"
     assert CommitFiles(tree(clone, tip)).read("9.py") is None
+
+
+def test_files_that_go_together_are_read_together_and_once(clone: Histories, monkeypatch: pytest.MonkeyPatch) -> None:
+    tip = clone.commit("Tip", {"a.py": b"1", "b.py": b"2", "sub/c.py": b"3"})
+    files = CommitFiles(tree(clone, tip), ["a.py", "sub/c.py", "gone.py"])
+    asked: list[str] = []
+    ask = GitTree.ask
+
+    def told(self: GitTree, *command: str, **how: Any) -> bytes:
+        asked.append(command[0])
+        return ask(self, *command, **how)
+
+    monkeypatch.setattr(GitTree, "ask", told)
+
+    assert [files.read(path) for path in ("a.py", "sub/c.py", "gone.py", "a.py")] == [b"1", b"3", None, b"1"]
+    assert len(asked) == 2
+    assert (files.read("b.py"), len(asked)) == (b"2", 4)
 
 
 def test_a_blob_that_is_not_there_is_named_with_its_file(clone: Histories) -> None:
