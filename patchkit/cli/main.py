@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import importlib
-import traceback
 
 import click
 
@@ -105,6 +104,8 @@ def run(arguments: list[str]) -> int:  # noqa: PLR0911 - a table: one outcome, o
 
 
 def _bug() -> int:
+    import traceback  # noqa: PLC0415 - for a bug alone
+
     traceback.print_exc()
     click.echo("this is a bug in patchkit; please report it with the lines above", err=True)
     return int(ExitCode.BUG)
