@@ -101,6 +101,18 @@ class InterruptedWriteError(TreeError):
     """An earlier write was cut short and cannot be undone without a person's decision."""
 
 
+class LiveError(TreeError, RuntimeError):
+    """What is imported was to be patched, and cannot be.
+
+    No ImportError: code that does without a missing Megatron would go on without the patches. The hint is part of the
+    text, since a traceback shows nothing else.
+    """
+
+    def __str__(self) -> str:
+        """Return message and hint."""
+        return self.message if self.hint is None else f"{self.message}\n  hint: {self.hint}"
+
+
 class TmsError(PatchkitError):
     """torch_memory_saver cannot be asked: it is not there, cannot be read, or cannot be run."""
 

@@ -70,14 +70,14 @@ def patchkit() -> None:
     """
 
 
-def run(arguments: list[str]) -> int:  # noqa: PLR0911 - a table: one outcome, one code
-    """Run a command line and return its exit code."""
+def run(arguments: list[str], what: click.Command = patchkit, called: str = "patchkit") -> int:  # noqa: PLR0911 - a table
+    """Run a command line of the command ``what``, ``called`` so, and return its exit code."""
     words = [argument for argument in arguments if not argument.startswith("-")]
     # Of a group, the command in it: `pins check`.
     command = " ".join(words[: 2 if words and words[0] in _GROUPS else 1])
     as_json = _wants_json(arguments)
     try:
-        result = patchkit.main(arguments, prog_name="patchkit", standalone_mode=False)
+        result = what.main(arguments, prog_name=called, standalone_mode=False)
     except PatchkitError as error:
         print_error(error, command, as_json=as_json)
         return int(exit_code(error))

@@ -79,6 +79,12 @@ def find_installed() -> DirectoryTree | InstalledTree:
     return _opened(folder, f"{_NAME} {found.version} is said to be installed in {folder}")
 
 
+def find_importable() -> DirectoryTree | InstalledTree:
+    """Return the first tree on ``sys.path``, which an import takes, or else what is installed. Raises NotATreeError."""
+    imported = _imported_from()
+    return find_installed() if imported is None else open_directory(imported)
+
+
 def _refuse_hidden(version: str, folder: Path) -> None:
     """Raise NotATreeError when another tree is imported than the one that the metadata leads to."""
     imported = _imported_from()

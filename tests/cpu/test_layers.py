@@ -28,7 +28,10 @@ ALLOWED: Mapping[str, frozenset[str]] = {
     "operations": frozenset({"", "errors", "progress", "core", "trees", "store"}),
     # An island: only the command line imports it.
     "tms": frozenset({"errors"}),
-    "cli": frozenset({"", "errors", "progress", "core", "trees", "store", "operations", "tms"}),
+    # Loaded at the start of processes below a patched one: what is heavy is imported with Megatron.
+    "importing": frozenset({"errors", "core", "trees", "store", "operations"}),
+    "cli": frozenset({"", "errors", "progress", "core", "trees", "store", "operations", "tms", "importing"}),
+    "live": frozenset({"errors", "importing", "cli"}),
     "__main__": frozenset({"", "cli"}),
 }
 

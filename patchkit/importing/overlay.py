@@ -1,0 +1,138 @@
+"""What the modules of a tree are to be, by the plan that ``patchkit apply`` would write."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from patchkit.core.report import Report
+from patchkit.errors import InterruptedWriteError, LiveError
+from patchkit.importing.settings import INSTALLED, PACKAGE, Settings
+from patchkit.operations.apply import prepare
+from patchkit.operations.sources import load_workspace
+from patchkit.operations.undo import interrupted_problem
+from patchkit.store.cache import default_cache
+from patchkit.trees.directory import open_directory
+from patchkit.trees.installed import find_installed
+
+PATCHED: Final = "patched-at-import"
+"""The verdict where something is to be done at import."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatchedModule:
+    """One module that the patches change, add or remove."""
+
+    origin: Path
+    """Its file in the tree, whether it is there or not."""
+    content: bytes | None
+    """The patched text; None: the patches remove it."""
+    shown: str
+    """The file that compiled code names: one with the patched text, so that everything that shows lines shows those."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """A tree, and what is imported in place of its files."""
+
+    root: Path
+    report: Report
+    """The answer of apply; its verdict says whether anything is to be done at import."""
+    modules: Mapping[str, PatchedModule]
+    """By full name."""
+
+
+def plan_overlay(root: Path, settings: Settings) -> Overlay | Report:
+    """Plan the patches of ``settings`` on the tree in ``root``; a Report is why apply would refuse.
+
+    The ``written`` of an overlay's report are the files that are patched. Raises LiveError for what apply could write
+    and an import cannot give, InterruptedWriteError, TreeError, SourceError.
+    """
+    workspace = load_workspace(None if settings.patches is None else Path(settings.patches))
+    asked = None if settings.megatron in (None, INSTALLED) else workspace.target(str(settings.megatron)).name
+    tree = open_directory(root)
+    if settings.megatron == INSTALLED:
+        tree = find_installed()
+        if tree.root.resolve() != root.resolve():
+            raise LiveError(
+                f"{PACKAGE} is imported from {root}, and the installed megatron-core is in {tree.root}",
+                hint="leave --megatron installed out, or take the other off PYTHONPATH",
+            )
+    problem = interrupted_problem(tree)
+    if problem is not None:
+        raise InterruptedWriteError(f"{tree.label}: {problem.message}", hint=problem.hint)
+    ready = prepare(workspace, tree, asked=asked, patches=settings.names)
+    if isinstance(ready, Report):
+        return ready
+    edits = {path: content for path, content in ready.edits.items() if path != tree.manifest_path}
+    modules = dict(_modules(root, edits))
+    report = ready.report(PATCHED if edits else ready.idle_verdict)
+    return Overlay(root, replace(report, written=tuple(sorted(edits))), modules)
+
+
+def make_overlay(root: Path, settings: Settings) -> Overlay:
+    """Plan as :func:`plan_overlay` does. Raises LiveError when apply would refuse."""
+    found = plan_overlay(root, settings)
+    if isinstance(found, Overlay):
+        return found
+    told = "; ".join(
+        ": ".join(part for part in (problem.patch, problem.path, problem.message) if part) for problem in found.problems
+    )
+    hint = next((problem.hint for problem in found.problems if problem.hint), None)
+    raise LiveError(f"{found.tree} cannot be patched at import: {told}", hint=hint)
+
+
+def _modules(root: Path, edits: Mapping[str, bytes | None]) -> Iterator[tuple[str, PatchedModule]]:
+    kept = _Kept(default_cache() / "live")
+    for path, content in edits.items():
+        name = module_name(path)
+        if name is None:
+            raise LiveError(
+                f"{path} is no module of the package {PACKAGE}, so it cannot be patched at import",
+                hint="patch the files with `patchkit apply`, or leave the patch out with --patch",
+            )
+        origin = root / path
+        yield (
+            name,
+            PatchedModule(origin, content, str(origin) if content is None else kept.place(path, content, origin)),
+        )
+
+
+def module_name(path: str) -> str | None:
+    """Return the full name of the module in a file of the package, by its path in the tree; None for other files."""
+    parts = path.removesuffix(".py").split("/")
+    if parts[-1] == "__init__":
+        parts.pop()
+    named = path.endswith(".py") and parts[:1] == [PACKAGE] and all(part.isidentifier() for part in parts)
+    return ".".join(parts) if named else None
+
+
+class _Kept:
+    """Patched texts as files, by digest, for people and programs that look at lines."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def place(self, path: str, content: bytes, otherwise: Path) -> str:
+        """Return a file that holds ``content``; the path ``otherwise`` where none can be written."""
+        file = self._folder / hashlib.sha256(content).hexdigest()[:16] / path
+        with suppress(OSError):
+            if file.read_bytes() == content:
+                return str(file)
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".new-")
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(content)
+            Path(temporary).replace(file)
+        except OSError:
+            return str(otherwise)
+        return str(file)
