@@ -9,7 +9,11 @@ if TYPE_CHECKING:
 
     from patchkit.core.carry import CarryResult, Status, Verdict, carry_file, carry_patch
 
-__version__ = "0.1.0"
+try:
+    from patchkit._version import __version__
+except ImportError:
+    # A copy of the sources that nobody built or installed.
+    __version__ = "0+unknown"
 
 __all__ = ["CarryResult", "Status", "Verdict", "__version__", "carry_file", "carry_patch"]
 

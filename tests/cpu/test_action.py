@@ -26,6 +26,8 @@ exit "$FAKE_CODE"
     [
         ("vendor.github-actions", "action.yml"),
         ("vendor.github-workflows", "docs/examples/check-upstream.yml"),
+        ("vendor.github-workflows", ".github/workflows/release.yml"),
+        ("vendor.github-workflows", ".github/workflows/test.yml"),
     ],
 )
 def test_it_is_what_github_takes(schema: str, file: str) -> None:

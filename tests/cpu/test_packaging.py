@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.network
 def run(*command: str | Path, folder: Path) -> str:
     """Run a command in a folder without the checkout on the path, and return what it printed."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment["PYTHON"] = sys.executable
     done = subprocess.run(
         [str(part) for part in command], cwd=folder, env=environment, check=False, capture_output=True, text=True
     )
@@ -29,9 +31,14 @@ def run(*command: str | Path, folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the sdist, and the wheel that `python -m build` makes from the sdist."""
+    """A folder with the sdist, and the wheel made from the sdist, both looked at by twine and check-wheel-contents."""
     folder = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--outdir", folder, ROOT, folder=folder)
+    # Of a copy: a build writes patchkit/_version.py, which other tests import at the same time.
+    copy = tmp_path_factory.mktemp("copy") / "patchkit"
+    shutil.copytree(
+        ROOT, copy, ignore=shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache", "_version.py")
+    )
+    run("/bin/sh", copy / "tests/check-dist.sh", folder, folder=folder)
     return folder
 
 
@@ -72,5 +79,7 @@ def test_an_installed_patchkit_does_the_main_job_outside_the_checkout(built: Pat
 
     run(bin_folder / "patchkit", "apply", "--megatron", "v0.16.1", "--to", "tree", folder=tmp_path)
     told = run(bin_folder / "patchkit", "verify", "--in", "tree", folder=tmp_path)
+    version = run(bin_folder / "patchkit", "--version", folder=tmp_path)
 
     assert told.splitlines()[-1] == "verified"
+    assert version == f"patchkit {wheel.name.split('-')[1]}\n"
