@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
 [ -x .venv-test/bin/python ] || "$python" -m venv .venv-test
 bin=.venv-test/bin
-$bin/python -m pip install --quiet --disable-pip-version-check -e '.[test]' -r tests/requirements-behaviour.txt
+$bin/python -m pip install --quiet --disable-pip-version-check -e '.[test,docs]' -r tests/requirements-behaviour.txt
 # The page of check-upstream is tested in a real browser. Where Debian's packages can be installed, they are, and the
 # browser's tests may not be skipped.
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
