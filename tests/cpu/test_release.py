@@ -169,6 +169,14 @@ def test_only_the_job_that_publishes_may_ask_for_a_token_and_it_runs_nothing_of_
     assert [step for step in publish["steps"] if "run" in step] == []
 
 
+@pytest.mark.parametrize("name", ["release.yml", "test.yml"])
+def test_actions_of_others_are_named_by_commit_and_tell_their_version(name: str) -> None:
+    uses = re.findall(r"uses: (.+)$", (ROOT / ".github/workflows" / name).read_text(), re.MULTILINE)
+
+    assert uses != []
+    assert [use for use in uses if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", use)] == []
+
+
 @pytest.mark.parametrize(("tag", "code"), [("v1.2.3", 0), ("v1.2.4", 1)])
 def test_a_tag_that_is_not_the_version_stops_the_release(tmp_path: Path, tag: str, code: int) -> None:
     (tmp_path / "dist").mkdir()
