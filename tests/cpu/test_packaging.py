@@ -68,7 +68,14 @@ def test_the_sdist_holds_what_the_tests_need(built: Path) -> None:
     with tarfile.open(sdist) as archive:
         tops = {name.split("/")[1] for name in archive.getnames() if "/" in name}
 
-    assert {"patchkit", "patches", "tests", "docs", "README.md", "LICENSE", "upstream_versions.yaml"} <= tops
+    needed = {"patchkit", "patches", "tests", "docs", "docs_site", "README.md", "LICENSE", "upstream_versions.yaml"}
+    assert needed | {".git_archival.txt", ".gitattributes", ".github", "CONTRIBUTING.md", "changelog.d"} <= tops
+
+
+def test_the_wheel_made_from_the_sdist_has_its_version(built: Path) -> None:
+    (wheel,), (sdist,) = built.glob("*.whl"), built.glob("*.tar.gz")
+
+    assert sdist.name == f"megatron_patchkit-{wheel.name.split('-')[1]}.tar.gz"
 
 
 def test_an_installed_patchkit_does_the_main_job_outside_the_checkout(built: Path, tmp_path: Path) -> None:
