@@ -65,6 +65,11 @@ def _malformed(text: str) -> UsageError:
     )
 
 
+def is_inherited(variables: Mapping[str, str]) -> bool:
+    """Tell whether a Python process with these variables patches at import."""
+    return bool(variables.get(VARIABLE)) and START in variables.get("PYTHONPATH", "").split(os.pathsep)
+
+
 def environment(settings: Settings, before: Mapping[str, str]) -> dict[str, str]:
     """Return the variables with which a Python process below ``before`` patches at import, and its children with it."""
     path = [entry for entry in before.get("PYTHONPATH", "").split(os.pathsep) if entry and entry != START]

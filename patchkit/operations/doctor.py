@@ -26,8 +26,13 @@ _UNLIMITED = 1 << 60
 """Version 1 of cgroups says no limit with the largest multiple of a page."""
 
 
-def examine_megatron(workspace: Workspace, find: Callable[[], SourceTree], *, named: bool = False) -> Examined:
-    """Say which Megatron-LM ``find`` finds, and what of the series is in it; one that is ``named`` has to be there."""
+def examine_megatron(
+    workspace: Workspace, find: Callable[[], SourceTree], *, named: bool = False, live: bool = False
+) -> Examined:
+    """Say which Megatron-LM ``find`` finds, and what of the series is in it; one that is ``named`` has to be there.
+
+    ``live`` is whether this process and those below patch it while they import it (docs/live.md).
+    """
     try:
         tree = find()
         found = status(workspace, tree)
@@ -41,7 +46,11 @@ def examine_megatron(workspace: Workspace, find: Callable[[], SourceTree], *, na
     # Of an unknown release, the target is the one that it resembles.
     name = found.target if found.target and found.verdict != UNKNOWN_RELEASE else "unknown release"
     digest = _digest(found)
-    details = [f"{patch.name}: {patch.state}" for patch in found.patches]
+    states = [f"{patch.name}: {patch.state}" for patch in found.patches]
+    details = [*states]
+    if live:
+        meaning += " in its files; it is patched while it is imported"
+        details.insert(0, "PATCHKIT_LIVE is set; `python -m patchkit.live --dry-run` says what that comes to")
     details.append(
         f"files {digest}" + ("" if record is None else f", by patchkit {record.tool}, series {record.series}")
     )
@@ -52,8 +61,9 @@ def examine_megatron(workspace: Workspace, find: Callable[[], SourceTree], *, na
         details=(*details, *found.notes, *(problem.message for problem in found.problems)),
         facts={
             "megatron": name,
-            "megatron patches": ", ".join(details[:-1]) or "none",
+            "megatron patches": ", ".join(states) or "none",
             "megatron files": digest,
+            **({"megatron patched at import": "yes"} if live else {}),
         },
     )
 

@@ -19,7 +19,9 @@ PACKAGE = Path(patchkit.__file__).parent
 # version, patchkit/__init__.py, is the part with the empty name.
 ALLOWED: Mapping[str, frozenset[str]] = {
     # `patchkit.carry_file`, imported when it is asked for.
-    "": frozenset({"core"}),
+    "": frozenset({"core", "_version"}),
+    # Written by a build.
+    "_version": frozenset(),
     "errors": frozenset(),
     "progress": frozenset(),
     "core": frozenset({"errors"}),

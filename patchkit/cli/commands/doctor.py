@@ -18,6 +18,7 @@ from patchkit.cli.rendering.printable import one_line
 from patchkit.cli.saver import records
 from patchkit.core.doctor import DoctorReport, Examined, FleetReport, RankFacts, compare, report
 from patchkit.errors import TmsError
+from patchkit.importing.settings import is_inherited
 from patchkit.operations.doctor import examine_megatron, examine_memory
 from patchkit.operations.fleet import gather, this_rank
 from patchkit.operations.sources import load_workspace
@@ -68,7 +69,10 @@ def _examined(folder: Path | None, patches: Path | None) -> list[Examined]:
     saver, package = examine_saver(records())
     facts = [saver, examine_preload(package, runtime, _this_process()), torch, examine_variables(os.environ)]
     megatron = examine_megatron(
-        workspace, lambda: open_tree(folder, installed=folder is None), named=folder is not None
+        workspace,
+        lambda: open_tree(folder, installed=folder is None),
+        named=folder is not None,
+        live=is_inherited(os.environ),
     )
     return [megatron, *map(_line, facts), examine_memory()]
 

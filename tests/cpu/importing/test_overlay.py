@@ -17,7 +17,7 @@ from patchkit.importing import overlay as overlays
 from patchkit.importing.hook import LiveFinder
 from patchkit.importing.interpreter import interpreter_options
 from patchkit.importing.overlay import Overlay, PatchedModule, module_name, plan_overlay
-from patchkit.importing.settings import Settings
+from patchkit.importing.settings import START, Settings, environment, is_inherited
 from patchkit.operations.apply import prepare
 
 
@@ -66,6 +66,19 @@ def test_a_module_that_the_patches_remove_is_not_found(tmp_path: Path) -> None:
     assert PathFinder.find_spec("megatron.core.config", path) is not None
     with pytest.raises(ModuleNotFoundError, match=r"^No module named 'megatron\.core\.config' \(the patches remove"):
         finder.find_spec("megatron.core.config", path)
+
+
+@pytest.mark.parametrize(
+    ("variables", "inherited"),
+    [
+        (environment(Settings(), {}), True),
+        (environment(Settings(), {"PYTHONPATH": "/a"}), True),
+        ({"PATCHKIT_LIVE": "1", "PYTHONPATH": "/a"}, False),
+        ({"PYTHONPATH": START}, False),
+    ],
+)
+def test_a_process_patches_at_import_when_it_has_both_variables(variables: dict[str, str], inherited: bool) -> None:
+    assert is_inherited(variables) == inherited
 
 
 @pytest.mark.parametrize(

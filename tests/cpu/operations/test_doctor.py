@@ -33,6 +33,18 @@ def test_a_patched_tree() -> None:
     assert "by patchkit" in found.details[-1]
 
 
+def test_a_tree_that_is_patched_while_it_is_imported_is_told_and_ranks_differ_in_it() -> None:
+    tree = made_up.tree("2.0")
+    without, live = examined(tree), examine_megatron(made_up.workspace(), lambda: tree, live=True)
+
+    assert live.text == f"{without.text} in its files; it is patched while it is imported"
+    assert live.details == (
+        "PATCHKIT_LIVE is set; `python -m patchkit.live --dry-run` says what that comes to",
+        *without.details,
+    )
+    assert live.facts == {**without.facts, "megatron patched at import": "yes"}
+
+
 def test_trees_with_other_files_have_other_facts() -> None:
     clean, patched = examined(made_up.tree("2.0")), examined(made_up.patched_tree("2.0"))
 
