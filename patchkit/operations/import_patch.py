@@ -11,18 +11,19 @@ from patchkit.core.foreign.diffs import ForeignPatch, Repair
 from patchkit.core.foreign.fitting import FittedPatch, Misfits, fit_patches, pre_images
 from patchkit.core.foreign.identifiers import slug
 from patchkit.core.report import Problem
-from patchkit.core.upstream import Target
+from patchkit.core.upstream import Target, VersionsDocument
 from patchkit.errors import PatchFormatError, StoreError, UsageError
 from patchkit.operations.import_base import Base, choose_base, newest_first
 from patchkit.operations.import_files import read_files
 from patchkit.operations.import_report import Imported, ProposedPatch, base_report, shown
 from patchkit.operations.import_units import NoPlace, Unit, message_units, one_unit, split_units, unit_result
 from patchkit.operations.import_write import write_sources
-from patchkit.operations.known import Known, load_known
+from patchkit.operations.known import Known, load_known, shipped_versions
 from patchkit.operations.layers import layers, result
 from patchkit.operations.regenerate import Regenerated, regenerate
 from patchkit.operations.staging import Stage, staged, with_parents
 from patchkit.progress import Reporter, silent
+from patchkit.store.documents import parse_document
 from patchkit.store.location import VERSIONS, versions_file
 from patchkit.store.lock import read_lock
 from patchkit.store.new_patch import refuse_bad_name
@@ -40,6 +41,7 @@ def import_patches(
     name: str | None = None,
     split: bool = False,
     dry_run: bool = False,
+    versions: bytes | None = None,
     cache: Path | None = None,
     reporter: Reporter = silent,
 ) -> Imported:
@@ -47,7 +49,8 @@ def import_patches(
 
     The base is the git ``revision``, the target ``megatron``, or what the index lines give away. Several mails become a
     patch each unless ``name`` or ``split`` is given. All files are written, lock and generated ones too, or none.
-    ``today`` (YYYY-MM-DD) is the date of patches that have none. Raises PatchFormatError, UsageError, TreeError.
+    ``today`` (YYYY-MM-DD) is the date of patches that have none; ``versions`` is the upstream_versions.yaml that a new
+    series begins with (None: one that has the base alone). Raises PatchFormatError, UsageError, TreeError.
     """
     if name is not None:
         refuse_bad_name(name)
@@ -56,12 +59,7 @@ def import_patches(
     folder = with_parents(folder)
     given = read_files(paths)
     patches = given.patches
-    known = load_known(folder)
-    series = load_series(folder) if (folder / "series.yaml").is_file() else None
-    if series is not None and known.own is None:
-        # What the series is for would change with the first target that is written beside it.
-        hint = f"copy {versions_file(folder)} into {folder}"
-        raise StoreError(str(folder), None, f"there is no {VERSIONS} of its own to write the base into", hint=hint)
+    known, series = _home(folder, versions)
     if series is not None and megatron is None and revision is None:
         megatron = _stacked_on(patches, series, known)
     base = choose_base(
@@ -82,9 +80,7 @@ def import_patches(
     under = {path: patched.get(path, text) for path, text in fitted.base.items()}
     alone = under == dict(fitted.base)
     taken = {patch.name for patch in series.patches} if series else set()
-    if not any(file.hunks for message in fitted.messages for file in message.files):
-        hint = "modes, and files without a line, are nothing that a hunk can say"
-        raise PatchFormatError(patches[0].name, None, "no line of text is changed", hint=hint)
+    _refuse_without_lines(patches, fitted)
     units = _units(patches, fitted, under, taken, name=name, split=split)
     if isinstance(units, NoPlace):
         problem = Problem(f"it fits {base.target.title}, not what the series leaves of it: {units.reason}", units.path)
@@ -97,6 +93,8 @@ def import_patches(
             _proved(alternative, under, fitted, alone=alone)
             proposed = tuple(shown(unit) for unit in alternative)
     with staged(folder) as stage:
+        if versions is not None:
+            (stage.folder / VERSIONS).write_bytes(versions)
         made = write_sources(
             stage.folder,
             series,
@@ -129,6 +127,25 @@ def import_patches(
         notes=(*given.notes, *fitted.notes, *made),
         written=written,
     )
+
+
+def _home(folder: Path, versions: bytes | None) -> tuple[Known, Series | None]:
+    """Return the targets that are known, and the series in ``folder`` if there is one. Raises StoreError."""
+    if versions is not None:
+        return Known(parse_document(VersionsDocument, versions, VERSIONS), shipped_versions()), None
+    known = load_known(folder)
+    series = load_series(folder) if (folder / "series.yaml").is_file() else None
+    if series is not None and known.own is None:
+        # What the series is for would change with the first target that is written beside it.
+        hint = f"copy {versions_file(folder)} into {folder}"
+        raise StoreError(str(folder), None, f"there is no {VERSIONS} of its own to write the base into", hint=hint)
+    return known, series
+
+
+def _refuse_without_lines(patches: Sequence[ForeignPatch], fitted: FittedPatch) -> None:
+    if not any(file.hunks for message in fitted.messages for file in message.files):
+        hint = "modes, and files without a line, are nothing that a hunk can say"
+        raise PatchFormatError(patches[0].name, None, "no line of text is changed", hint=hint)
 
 
 def _units(
@@ -171,11 +188,12 @@ def _stacked_on(patches: Sequence[ForeignPatch], series: Series, known: Known) -
         target = locked[name]
         ends = {path: target.chain(path)[-1] for path in target.paths}
         wanted = pre_images(patches, _has(ends))
+        # A file that the series leaves alone has upstream's text, of which its lock knows nothing.
+        mine = {path: blob for path, blob in wanted.items() if path in ends}
         fits = all(
-            ends.get(path) is None if blob is None else (ends.get(path) or "").startswith(blob)
-            for path, blob in wanted.items()
+            ends[path] is None if blob is None else (ends[path] or "").startswith(blob) for path, blob in mine.items()
         )
-        if fits and any(ends.get(path) is not None for path in wanted):
+        if fits and any(ends[path] is not None for path in mine):
             return name
     return None
 
@@ -185,13 +203,14 @@ def _has(ends: Mapping[str, str | None]) -> Callable[[str], bool]:
 
 
 def _on_top(patches: Sequence[ForeignPatch], base: Base, patched: Mapping[str, bytes | None]) -> int:
-    """Return how many index lines name what the series leaves; 0 when more of them name upstream's text."""
+    """Return how many index lines name the text with the series on it; 0 when more of them name upstream's alone."""
     wanted = pre_images(patches, lambda path: base.tree.read(path) is not None)
     here, below = 0, 0
     for path, blob in wanted.items():
-        if path in patched and blob is not None:
-            here += (blob_id_if_any(patched[path]) or "").startswith(blob)
-            below += (blob_id_if_any(base.tree.read(path)) or "").startswith(blob)
+        if blob is not None:
+            upstreams = base.tree.read(path)
+            here += (blob_id_if_any(patched.get(path, upstreams)) or "").startswith(blob)
+            below += (blob_id_if_any(upstreams) or "").startswith(blob)
     return here if here > below else 0
 
 

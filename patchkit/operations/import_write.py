@@ -13,6 +13,7 @@ from patchkit.core.foreign.fitting import FittedPatch
 from patchkit.core.foreign.split import added_names
 from patchkit.core.scopes import MODULE
 from patchkit.core.series import SCHEMA, HunkSpec, PatchDocument, SeriesEntry, VariantSpec
+from patchkit.core.unwritten import PROPOSED, TODO
 from patchkit.core.upstream import PinnedCommit, Target, targets
 from patchkit.operations.import_base import Base
 from patchkit.operations.import_units import Unit
@@ -20,8 +21,6 @@ from patchkit.operations.known import Known
 from patchkit.operations.layers import Layer
 from patchkit.store.location import VERSIONS, versions_file
 from patchkit.store.new_patch import (
-    PROPOSED,
-    TODO,
     extended_series,
     extended_versions,
     not_carried,
@@ -50,7 +49,7 @@ def write_sources(
     The lock and the generated files are regenerate's. ``below`` are the patches that the new ones were made on top of.
     """
     notes: list[str] = []
-    mine = targets(known.own.megatron) if known.own else ()
+    mine = targets(known.own.upstream) if known.own else ()
     others = [target for target in mine if target.name != base.target.name]
     if others:
         listed = ", ".join(target.title for target in others)
@@ -68,27 +67,20 @@ def write_sources(
         (place / "variants" / variant).write_bytes(variant_text(unit.files))
     file = folder / "series.yaml"
     if series is None:
-        file.write_bytes(series_text(_package(known), known.built_in.megatron.distribution, groups, entries))
+        file.write_bytes(series_text(known.upstream.package, known.upstream.short, groups, entries))
     else:
         file.write_bytes(extended_series(file.read_bytes(), str(file), groups, entries))
     if all(target.name != base.target.name for target in mine):
         blobs = {path: blob_id(text) for path, text in sorted(fitted.base.items()) if text is not None}
         entry = msgspec.structs.replace(base.entry, blobs=blobs)
         if known.own is None:
-            megatron = known.built_in.megatron
-            (folder / VERSIONS).write_bytes(versions_text(megatron.distribution, megatron.repository, entry))
+            (folder / VERSIONS).write_bytes(versions_text(known.built_in, (entry,)))
         else:
             place = versions_file(folder)
             place.write_bytes(extended_versions(place.read_bytes(), str(place), entry))
         if isinstance(entry, PinnedCommit):
             notes.append(f"{entry.name} is new in {VERSIONS} (as of {entry.as_of})")
     return notes
-
-
-def _package(known: Known) -> str:
-    """Return the top folder that releases ship: a patch may touch files beside it, or none in it."""
-    releases = known.built_in.megatron.releases
-    return releases[-1].ships[0].split(".")[0] if releases else "megatron"
 
 
 def _touching(below: Sequence[Layer], unit: Unit) -> tuple[str, ...]:

@@ -28,9 +28,9 @@ class Supported:
 
 def supported(workspace: Workspace) -> tuple[Supported, ...]:
     """Return a row for every target in the lock, in the order of upstream_versions.yaml."""
-    megatron = workspace.versions.megatron
-    dates = {branch.name: branch.date for branch in megatron.branches}
-    dates |= {commit.name: commit.date for commit in megatron.commits}
+    upstream = workspace.versions.upstream
+    dates = {branch.name: branch.date for branch in upstream.branches}
+    dates |= {commit.name: commit.date for commit in upstream.commits}
     rows: list[Supported] = []
     for target in workspace.targets:
         locked = workspace.sources.lock.targets.get(target.name)

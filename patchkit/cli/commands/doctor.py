@@ -68,7 +68,9 @@ def _examined(folder: Path | None, patches: Path | None) -> list[Examined]:
     saver, package = examine_saver(records())
     facts = [saver, examine_preload(package, runtime, _this_process()), torch, examine_variables(os.environ)]
     megatron = examine_megatron(
-        workspace, lambda: open_tree(folder, installed=folder is None), named=folder is not None
+        workspace,
+        lambda: open_tree(folder, workspace.versions.upstream, installed=folder is None),
+        named=folder is not None,
     )
     return [megatron, *map(_line, facts), examine_memory()]
 

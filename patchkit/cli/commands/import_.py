@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from patchkit.cli.completion import complete_target
-from patchkit.cli.options import FOLDER, PATH, format_option
+from patchkit.cli.options import FOLDER, PATH, format_option, own_patches_option
 from patchkit.cli.output import StderrReporter, bounded, print_answer
 from patchkit.core.foreign.diffs import Repair
 from patchkit.errors import UsageError
@@ -22,13 +22,15 @@ from patchkit.operations.import_report import Imported, ProposedPatch
 @click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE...")
 @click.option(
     "--megatron",
+    "--release",
+    "megatron",
     metavar="RELEASE",
     shell_complete=complete_target,
     help="What the patch was made for. Default: what its index lines say.",
 )
 @click.option("--git", "repository", type=FOLDER, help="A clone of Megatron-LM, to find the base in and read it from.")
 @click.option("--base", "revision", metavar="REV", help="With --git: the revision that the patch was made for.")
-@click.option("--patches", type=FOLDER, help="Folder of the series; made if there is none. Default: patches/megatron.")
+@own_patches_option
 @click.option("--name", help="Name of the new patch. Default: from the mail's subject or the file's name.")
 @click.option("--split", is_flag=True, help="Write the proposed feature patches instead of one.")
 @click.option("--dry-run", is_flag=True, help="Do everything except the write.")
@@ -64,10 +66,11 @@ def command(
         dry_run=dry_run,
         reporter=StderrReporter(verbose=style == "text"),
     )
-    return print_answer(result, _lines(result, files), style, result.problems)
+    return print_answer(result, import_lines(result, files), style, result.problems)
 
 
-def _lines(result: Imported, files: Sequence[Path]) -> Iterator[str]:
+def import_lines(result: Imported, files: Sequence[Path]) -> Iterator[str]:
+    """Yield what `import` says."""
     named = ", ".join(str(file) for file in files)
     yield f"{named}: {_count(result.hunks, 'hunk')} in {_count(result.files, 'file')}"
     commit = f" (commit {result.base.commit[:9]})" if result.base.commit else ""
