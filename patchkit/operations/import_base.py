@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -140,6 +141,20 @@ def _at(tree: GitTree, commit: str | None) -> GitTree | None:
         return None if commit is None else tree.at(commit)
     except RevisionNotFoundError:
         return None
+
+
+def at_hand(target: Target, repository: Path | None, cache: Path | None) -> SourceTree | None:
+    """Return the text of a target that needs no index: the clone's, else that of a wheel in the cache; None without."""
+    for spelling in (target.tag, target.commit, target.usual_tag) if repository is not None else ():
+        with suppress(RevisionNotFoundError):
+            if spelling and repository is not None:
+                return GitTree(repository, spelling)
+    wheel = cached_release(target, cache=cache)
+    if wheel is None:
+        return None
+    from patchkit.trees.archive import WheelTree  # noqa: PLC0415 - zipfile only where a wheel is read
+
+    return WheelTree(wheel)
 
 
 def _told(bases: Bases, named: str = "") -> str:

@@ -13,7 +13,7 @@ from patchkit.core.foreign.identifiers import slug
 from patchkit.core.report import Problem
 from patchkit.core.upstream import Target, VersionsDocument
 from patchkit.errors import PatchFormatError, StoreError, UsageError
-from patchkit.operations.import_base import Base, choose_base, newest_first
+from patchkit.operations.import_base import Base, at_hand, choose_base, newest_first
 from patchkit.operations.import_files import read_files
 from patchkit.operations.import_report import Imported, ProposedPatch, base_report, shown
 from patchkit.operations.import_units import NoPlace, Unit, message_units, one_unit, split_units, unit_result
@@ -61,7 +61,7 @@ def import_patches(
     patches = given.patches
     known, series = _home(folder, versions)
     if series is not None and megatron is None and revision is None:
-        megatron = _stacked_on(patches, series, known)
+        megatron = _stacked_on(patches, series, known, repository, cache)
     base = choose_base(
         patches, known, megatron=megatron, repository=repository, revision=revision, cache=cache, reporter=reporter
     )
@@ -180,22 +180,40 @@ def _proved(
     return {path: contents[path] for path in fitted.contents}
 
 
-def _stacked_on(patches: Sequence[ForeignPatch], series: Series, known: Known) -> str | None:
-    """Return the target on which the series leaves what the index lines name: the patch stands on the series."""
+def _stacked_on(
+    patches: Sequence[ForeignPatch], series: Series, known: Known, repository: Path | None, cache: Path | None
+) -> str | None:
+    """Return the target on which the series leaves what the index lines name: the patch stands on the series.
+
+    Of several, the one whose own text most of the other index lines name; a lock knows nothing of files that the series
+    leaves alone.
+    """
     lock = read_lock(series.folder)
     locked = lock.targets if lock is not None else {}
-    for name in (one.name for one in newest_first(known) if one.name in locked):
-        target = locked[name]
-        ends = {path: target.chain(path)[-1] for path in target.paths}
+    found: list[tuple[Target, dict[str, str]]] = []
+    for one in newest_first(known):
+        if one.name not in locked:
+            continue
+        ends = {path: locked[one.name].chain(path)[-1] for path in locked[one.name].paths}
         wanted = pre_images(patches, _has(ends))
-        # A file that the series leaves alone has upstream's text, of which its lock knows nothing.
         mine = {path: blob for path, blob in wanted.items() if path in ends}
         fits = all(
             ends[path] is None if blob is None else (ends[path] or "").startswith(blob) for path, blob in mine.items()
         )
         if fits and any(ends[path] is not None for path in mine):
-            return name
-    return None
+            found.append((one, {path: blob for path, blob in wanted.items() if blob is not None and path not in ends}))
+    if len(found) > 1 and any(rest for _, rest in found):
+        counts = [_having(target, rest, repository, cache) for target, rest in found]
+        return found[counts.index(max(counts))][0].name
+    return found[0][0].name if found else None
+
+
+def _having(target: Target, wanted: Mapping[str, str], repository: Path | None, cache: Path | None) -> int:
+    """Return how many of the texts a target has, as far as it is at hand."""
+    tree = at_hand(target, repository, cache)
+    if tree is None:
+        return 0
+    return sum((blob_id_if_any(tree.read(path)) or "").startswith(blob) for path, blob in wanted.items())
 
 
 def _has(ends: Mapping[str, str | None]) -> Callable[[str], bool]:

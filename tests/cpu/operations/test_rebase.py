@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 from trees.faults import full_disk, killed_at, tripped
 from trees.reporters import Told
-from trees.repositories import git
-from trees.snapshots import contents, snapshot
+from trees.repositories import git, record
+from trees.snapshots import contents, lay, snapshot
 
 from patchkit.core.rebasing.rebased import PatchRebase, Rebased
 from patchkit.core.report import Problem
@@ -987,6 +988,32 @@ def test_a_conflict_names_the_commit_and_pull_request_that_touched_the_lines(wor
 
     assert (commit.subject, commit.pull_request) == ("Release 2.0 (#27)", 27)
     assert git(repository, "rev-parse", "main").startswith(commit.commit)
+
+
+def test_a_release_that_nobody_tagged_has_the_history_of_one_with_the_same_text(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    run.around = replace(run.around, dry_run=True)
+    repository = run.world.repository()
+    versions = run.world.root / "upstream_versions.yaml"
+    before = versions.read_text()
+    start = before.index('    - version: "2.0"')
+    entry = before[start : before.index("torch-memory-saver:")]
+    commit = git(repository, "rev-parse", "main")
+    untagged = re.sub(r"tag: \S+\n( +)commit: \S+", r"tag: null\n\1commit: null", entry)
+
+    def commits(*more: str) -> list[int | None]:
+        versions.write_text(before.replace(entry, "".join(more) + untagged))
+        result = run.onto(repository=repository)
+        return [each.pull_request for each in patch_of(result, "first").hunks[1].commits]
+
+    # Until somebody tags it, what is known of 2.0 is its text.
+    other = re.sub(
+        r"commit: \S+", f"commit: {commit}", entry.replace('"2.0"', '"1.9"').replace("core_v2.0", "core_v1.9")
+    )
+    assert commits() == []
+    assert commits(other) == [27]
+    # The history of another text says nothing of this one.
+    assert commits(other.replace(commit, record(lay(repository, {NOTES: b"else\n"}), "Another text"))) == []
 
 
 def test_a_hunk_that_upstream_has_names_the_commit_that_brought_it(world: Callable[..., Run]) -> None:
