@@ -44,6 +44,7 @@ COMMANDS = [
     "explain",
     "history",
     "import",
+    "init",
     "lint",
     "pins",
     "rebase",
