@@ -17,7 +17,7 @@ from patchkit.operations.import_base import Base, at_hand, choose_base, newest_f
 from patchkit.operations.import_files import read_files
 from patchkit.operations.import_report import Imported, ProposedPatch, base_report, shown
 from patchkit.operations.import_units import NoPlace, Unit, message_units, one_unit, split_units, unit_result
-from patchkit.operations.import_write import write_sources
+from patchkit.operations.import_write import Header, write_sources
 from patchkit.operations.known import Known, load_known, shipped_versions
 from patchkit.operations.layers import layers, result
 from patchkit.operations.regenerate import Regenerated, regenerate
@@ -40,6 +40,8 @@ def import_patches(
     revision: str | None = None,
     name: str | None = None,
     split: bool = False,
+    author: str = "",
+    forwarded: str = "",
     dry_run: bool = False,
     versions: bytes | None = None,
     cache: Path | None = None,
@@ -49,8 +51,9 @@ def import_patches(
 
     The base is the git ``revision``, the target ``megatron``, or what the index lines give away. Several mails become a
     patch each unless ``name`` or ``split`` is given. All files are written, lock and generated ones too, or none.
-    ``today`` (YYYY-MM-DD) is the date of patches that have none; ``versions`` is the upstream_versions.yaml that a new
-    series begins with (None: one that has the base alone). Raises PatchFormatError, UsageError, TreeError.
+    ``today`` (YYYY-MM-DD) is the date of patches that have none, ``author`` and ``forwarded`` are what their headers
+    say where the files do not; ``versions`` is the upstream_versions.yaml that a new series begins with (None: one that
+    has the base alone). Raises PatchFormatError, UsageError, TreeError.
     """
     if name is not None:
         refuse_bad_name(name)
@@ -103,7 +106,7 @@ def import_patches(
             units=units,
             patches=patches,
             fitted=fitted,
-            today=today,
+            header=Header(today, author, forwarded),
             below=found if stacked else (),
         )
         outcome = regenerate(stage.folder, repository=repository, cache=cache, reporter=reporter)

@@ -32,6 +32,17 @@ from patchkit.store.new_patch import (
 from patchkit.store.series import Series
 
 
+class Header(msgspec.Struct, frozen=True):
+    """What new patches say in their headers where their files do not."""
+
+    today: str
+    """Date, YYYY-MM-DD."""
+    author: str = ""
+    """Empty: it waits for a person."""
+    forwarded: str = ""
+    """Whether upstream was asked to take them; empty: it waits for a person."""
+
+
 def write_sources(
     folder: Path,
     series: Series | None,
@@ -41,7 +52,7 @@ def write_sources(
     units: Sequence[Unit],
     patches: Sequence[ForeignPatch],
     fitted: FittedPatch,
-    today: str,
+    header: Header,
     below: Sequence[Layer] = (),
 ) -> list[str]:
     """Write the new patches of ``units`` into the series in ``folder`` (None: there is none yet); return notes.
@@ -61,7 +72,7 @@ def write_sources(
     for unit in units:
         place = folder / unit.proposal.name
         variant = f"{base.target.title}.patch"
-        document = _document(unit, base.target, others, patches=patches, fitted=fitted, today=today)
+        document = _document(unit, base.target, others, patches=patches, fitted=fitted, header=header)
         (place / "variants").mkdir(parents=True)
         (place / "patch.yaml").write_bytes(patch_text(document))
         (place / "variants" / variant).write_bytes(variant_text(unit.files))
@@ -96,7 +107,7 @@ def _document(
     *,
     patches: Sequence[ForeignPatch],
     fitted: FittedPatch,
-    today: str,
+    header: Header,
 ) -> PatchDocument:
     message = (
         fitted.messages[unit.message or 0].message if unit.message is not None or len(fitted.messages) == 1 else None
@@ -109,10 +120,10 @@ def _document(
         name=name,
         description=PROPOSED + said,
         origin=_origin(patches, message),
-        author=message.author if message and message.author else TODO + "who wrote it",
-        forwarded=TODO + "no, not-needed, or the address of the pull request",
+        author=(message.author if message else "") or header.author or TODO + "who wrote it",
+        forwarded=header.forwarded or TODO + "no, not-needed, or the address of the pull request",
         applied_upstream="",
-        last_update=message.date if message and message.date else today,
+        last_update=(message.date if message else "") or header.today,
         why=PROPOSED + message.body if message and message.body else TODO + "what goes wrong without it",
         needed_when=TODO + "who needs it",
         drop_when=TODO + "what upstream must do before it can go",

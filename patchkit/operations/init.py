@@ -46,6 +46,9 @@ class Beginning(msgspec.Struct, frozen=True, kw_only=True):
     """What they were made for; None: what their index lines say."""
     split: bool = False
     name: str | None = None
+    author: str = ""
+    forwarded: str = ""
+    """What the headers of their patches say; see import."""
     workflow: bool = True
     hooks: bool = True
 
@@ -106,6 +109,8 @@ def begin_series(
             revision=asked.base if asked.repository is not None else None,
             name=asked.name,
             split=asked.split,
+            author=asked.author,
+            forwarded=asked.forwarded,
             dry_run=dry_run,
             versions=text,
             cache=cache,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -16,6 +15,7 @@ from patchkit.core.foreign.diffs import Repair
 from patchkit.errors import UsageError
 from patchkit.operations.import_patch import import_patches
 from patchkit.operations.import_report import Imported, ProposedPatch
+from patchkit.store.location import series_option
 
 
 @click.command("import")
@@ -33,6 +33,8 @@ from patchkit.operations.import_report import Imported, ProposedPatch
 @own_patches_option
 @click.option("--name", help="Name of the new patch. Default: from the mail's subject or the file's name.")
 @click.option("--split", is_flag=True, help="Write the proposed feature patches instead of one.")
+@click.option("--author", default="", metavar="NAME", help="Who wrote it, if the file does not say.")
+@click.option("--forwarded", default="", metavar="TEXT", help="Was upstream asked to take it? no, or where.")
 @click.option("--dry-run", is_flag=True, help="Do everything except the write.")
 @format_option
 def command(
@@ -44,6 +46,8 @@ def command(
     patches: Path | None,
     name: str | None,
     split: bool,
+    author: str,
+    forwarded: str,
     dry_run: bool,
     style: str,
 ) -> int:
@@ -63,6 +67,8 @@ def command(
         revision=revision,
         name=name,
         split=split,
+        author=author,
+        forwarded=forwarded,
         dry_run=dry_run,
         reporter=StderrReporter(verbose=style == "text"),
     )
@@ -88,7 +94,7 @@ def import_lines(result: Imported, files: Sequence[Path]) -> Iterator[str]:
         yield from _table(f"with --split it would be {len(result.proposed)} patches:", result.proposed)
     verb = "would be written" if result.verdict == "would-import" else "written"
     yield f"{result.series}: {_count(len(result.written), 'file')} {verb}"
-    yield f"next: patchkit lint --patches {shlex.quote(result.series)} names the texts that you have to write"
+    yield f"next: patchkit lint{series_option(Path(result.series))} names the texts that you have to write"
 
 
 def _repairs(repairs: Sequence[Repair]) -> Iterator[str]:

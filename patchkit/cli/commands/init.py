@@ -38,6 +38,8 @@ _NEEDED = {"repository": "--repository URL", "packages": "--package PATH"}
 @click.option("--base", metavar="REV", help="With --from: what it was made for. Default: what its index lines say.")
 @click.option("--split", is_flag=True, help="With --from: cut it into the feature patches that import proposes.")
 @click.option("--name", help="With --from: name of the one patch that is made of it.")
+@click.option("--author", default="", metavar="NAME", help="With --from: who wrote it, if the file does not say.")
+@click.option("--forwarded", default="", metavar="TEXT", help="With --from: was upstream asked? no, or where.")
 @click.option("--patches", type=FOLDER, help="Folder of the series. Default: patches/, and in it the upstream's name.")
 @click.option("--upstream", default="Megatron-LM", show_default=True, help="What is patched; see docs/adoption.md.")
 @click.option("--repository", "address", metavar="URL", help="Where the upstream is cloned from.")
@@ -58,6 +60,8 @@ def command(
     base: str | None,
     split: bool,
     name: str | None,
+    author: str,
+    forwarded: str,
     patches: Path | None,
     upstream: str,
     address: str | None,
@@ -76,8 +80,8 @@ def command(
     Made are the folder of the series with upstream_versions.yaml, patchkit.toml, by which every command finds it, a
     workflow of GitHub and hooks of pre-commit. With --from the series begins with the patches of others.
     """
-    if not files and (base or split or name):
-        raise UsageError("--base, --split and --name are about the patches of --from")
+    if not files and (base or split or name or author or forwarded):
+        raise UsageError("--base, --split, --name, --author and --forwarded are about the patches of --from")
     described = _described(
         upstream,
         repository=address,
@@ -99,6 +103,8 @@ def command(
             base=base,
             split=split,
             name=name,
+            author=author,
+            forwarded=forwarded,
             workflow=workflow,
             hooks=hooks,
         ),

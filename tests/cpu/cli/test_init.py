@@ -12,6 +12,7 @@ from trees.repositories import git, record
 from trees.snapshots import contents, lay, snapshot
 from trees.wheels import make_wheel
 
+from patchkit.core.series import PatchDocument
 from patchkit.core.upstream import VersionsDocument
 from patchkit.store.documents import load_document
 from patchkit.store.yaml_text import parse_yaml
@@ -90,7 +91,8 @@ def test_a_series_of_another_upstream_goes_all_the_way(
     patchkit: Command, project: Path, clone: Path, foreign: Path, tmp_path: Path
 ) -> None:
     names = ("--release", "rel-1.0", "--release", "2.0", "--release", "v3.0", "--release", "main")
-    made = patchkit("init", *BOX, *names, "--git", clone, "--from", foreign)
+    header = ("--author", "A Team", "--forwarded", "no")
+    made = patchkit("init", *BOX, *names, "--git", clone, "--from", foreign, *header)
     assert (made.code, made.out.splitlines()[-2:]) == (
         0,
         [
@@ -117,6 +119,9 @@ def test_a_series_of_another_upstream_goes_all_the_way(
         (version, f"rel-{version}", ("box.core",)) for version in RELEASES
     ]
     assert [(each.name, each.as_of) for each in upstream.branches] == [("main", "3.0")]
+
+    patch = load_document(PatchDocument, Path("patches/tool-box/twice/patch.yaml"))
+    assert (patch.author, patch.forwarded) == ("A Team", "no")
 
     # Every command finds the series, also from below, and says so.
     (project / "deep").mkdir()
@@ -236,7 +241,7 @@ def test_what_a_project_has_already_is_kept(patchkit: Command, project: Path) ->
             "there can be no such upstream: the package 'python/sglang' is not below `source`, which is 'src'",
             "",
         ),
-        (("--split",), "--base, --split and --name are about the patches of --from", ""),
+        (("--split",), "--base, --split, --name, --author and --forwarded are about the patches of --from", ""),
         (("--patches", "/elsewhere"), "/elsewhere is not below .", "a series lies in the project that keeps it"),
     ],
 )

@@ -559,6 +559,8 @@ def test_an_edit_beside_the_hunks_belongs_to_no_hunk_and_is_refused(world: Calla
 
     assert (result.ok, result.verdict) == (False, "conflict")
     assert result.problems[0].message.endswith(f"{CODE}:21: this change belongs to no hunk of the patch")
+    # What the edit made of the hunks of this file is not known: nothing is said of upstream, or of leaving one out.
+    assert [hunk.verdict for hunk in patch_of(result, "first").hunks if hunk.path == CODE] == ["merged"]
 
 
 def test_what_the_person_wrote_goes_through_the_gates(world: Callable[..., Run]) -> None:
