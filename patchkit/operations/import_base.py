@@ -126,7 +126,7 @@ def _inferred(patches: Sequence[ForeignPatch], known: Known, repository: Path, r
 def _no_index_lines() -> UsageError:
     return UsageError(
         "the patch has no index lines, so that its base cannot be found out",
-        hint="name it with --megatron RELEASE, or with --git REPO and --base REVISION",
+        hint="name it: --base REVISION with --git REPO, or --megatron RELEASE (init has --base for both)",
     )
 
 
@@ -211,7 +211,7 @@ def _from_cache(patches: Sequence[ForeignPatch], known: Known, cache: Path | Non
     near = f"; {best[2].title} has {best[0]} of {best[1]} files" if best[2] else ""
     raise UsageError(
         f"the base of the patch is not known, and no release at hand has the files of its index lines{near}",
-        hint="name it with --megatron RELEASE, or give a clone with --git REPO",
+        hint="name it with --megatron RELEASE (init: --base RELEASE), or give a clone with --git REPO",
     )
 
 

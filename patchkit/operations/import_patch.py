@@ -11,7 +11,7 @@ from patchkit.core.foreign.diffs import ForeignPatch, Repair
 from patchkit.core.foreign.fitting import FittedPatch, Misfits, fit_patches, pre_images
 from patchkit.core.foreign.identifiers import slug
 from patchkit.core.report import Problem
-from patchkit.core.upstream import Target, VersionsDocument
+from patchkit.core.upstream import Target, Upstream, VersionsDocument
 from patchkit.errors import PatchFormatError, StoreError, UsageError
 from patchkit.operations.import_base import Base, at_hand, choose_base, newest_first
 from patchkit.operations.import_files import read_files
@@ -40,6 +40,7 @@ def import_patches(
     revision: str | None = None,
     name: str | None = None,
     split: bool = False,
+    directory: str = "",
     author: str = "",
     forwarded: str = "",
     dry_run: bool = False,
@@ -52,15 +53,16 @@ def import_patches(
     The base is the git ``revision``, the target ``megatron``, or what the index lines give away. Several mails become a
     patch each unless ``name`` or ``split`` is given. All files are written, lock and generated ones too, or none.
     ``today`` (YYYY-MM-DD) is the date of patches that have none, ``author`` and ``forwarded`` are what their headers
-    say where the files do not; ``versions`` is the upstream_versions.yaml that a new series begins with (None: one that
-    has the base alone). Raises PatchFormatError, UsageError, TreeError.
+    say where the files do not; their paths are below ``directory`` of the tree. ``versions`` is the
+    upstream_versions.yaml that a new series begins with (None: one that has the base alone). Raises PatchFormatError,
+    UsageError, TreeError.
     """
     if name is not None:
         refuse_bad_name(name)
     if name is not None and split:
         raise UsageError("--name and --split exclude each other")
     folder = with_parents(folder)
-    given = read_files(paths)
+    given = read_files(paths, directory)
     patches = given.patches
     known, series = _home(folder, versions)
     if series is not None and megatron is None and revision is None:
@@ -79,7 +81,7 @@ def import_patches(
 
     fitted = fit_patches(patches, read)
     if isinstance(fitted, Misfits):
-        return _refused(patches, folder, base, fitted.repairs, _misfits(fitted, base))
+        return _refused(patches, folder, base, fitted.repairs, _misfits(fitted, base, known.upstream))
     under = {path: patched.get(path, text) for path, text in fitted.base.items()}
     alone = under == dict(fitted.base)
     taken = {patch.name for patch in series.patches} if series else set()
@@ -235,20 +237,38 @@ def _on_top(patches: Sequence[ForeignPatch], base: Base, patched: Mapping[str, b
     return here if here > below else 0
 
 
-def _misfits(fitted: Misfits, base: Base) -> tuple[Problem, ...]:
+def _misfits(fitted: Misfits, base: Base, upstream: Upstream) -> tuple[Problem, ...]:
     """Return every hunk and file that does not fit, with what may help."""
-    hint = None
-    if base.target.release is not None and base_report(base).commit is None:
-        hint = f"the wheel of {base.target.title} has {', '.join(base.target.release.ships)} alone; give --git REPO"
-    if base.of and base.matching < base.of:
-        hint = (
-            f"{base.matching} of {base.of} index lines name the text of {base.target.title}: it is made for another "
-            "base; leave --megatron and --base out, and give --git REPO to find it"
-        )
+    hint = _elsewhere(fitted, base, upstream) or _why_unfit(base)
     return tuple(
         Problem(unfit.message, unfit.path, None if unfit.hunk is None else str(unfit.hunk), unfit.line, hint=hint)
         for unfit in fitted.problems
     )
+
+
+def _why_unfit(base: Base) -> str | None:
+    if base.of and base.matching < base.of:
+        return (
+            f"{base.matching} of {base.of} index lines name the text of {base.target.title}: it is made for another "
+            "base; leave --megatron and --base out, and give --git REPO to find it"
+        )
+    if base.target.release is not None and base_report(base).commit is None:
+        return f"the wheel of {base.target.title} has {', '.join(base.target.release.ships)} alone; give --git REPO"
+    return None
+
+
+def _elsewhere(fitted: Misfits, base: Base, upstream: Upstream) -> str | None:
+    """Return where the base has the files that it seems to lack: patches are made inside of packages, too."""
+    folders = dict.fromkeys([*filter(None, [upstream.source]), *upstream.packages, *map(_above, upstream.packages)])
+    paths = [unfit.path for unfit in fitted.problems if unfit.path and base.tree.read(unfit.path) is None]
+    for folder in folders:
+        if folder and any(base.tree.read(f"{folder}/{path}") is not None for path in paths):
+            return f"it has such a file in {folder}: add --directory {folder}"
+    return None
+
+
+def _above(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def _unlike(

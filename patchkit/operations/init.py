@@ -44,6 +44,8 @@ class Beginning(msgspec.Struct, frozen=True, kw_only=True):
     """Patch files to begin with."""
     base: str | None = None
     """What they were made for; None: what their index lines say."""
+    directory: str = ""
+    """Folder that their paths are below; see import."""
     split: bool = False
     name: str | None = None
     author: str = ""
@@ -108,6 +110,7 @@ def begin_series(
             repository=asked.repository,
             revision=asked.base if asked.repository is not None else None,
             name=asked.name,
+            directory=asked.directory,
             split=asked.split,
             author=asked.author,
             forwarded=asked.forwarded,
@@ -157,7 +160,7 @@ def _touched(asked: Beginning) -> list[str]:
     top = f"{asked.upstream.package}/"
     pairs = [
         pair
-        for patch in read_files(asked.patches).patches
+        for patch in read_files(asked.patches, asked.directory).patches
         for pair in touched_paths(patch, lambda path: path.startswith(top))
     ]
     return sorted({path for pair in pairs for path in pair if path is not None})

@@ -33,6 +33,7 @@ from patchkit.store.location import series_option
 @own_patches_option
 @click.option("--name", help="Name of the new patch. Default: from the mail's subject or the file's name.")
 @click.option("--split", is_flag=True, help="Write the proposed feature patches instead of one.")
+@click.option("--directory", default="", metavar="DIR", help="The files' paths are below DIR, as git apply has it.")
 @click.option("--author", default="", metavar="NAME", help="Who wrote it, if the file does not say.")
 @click.option("--forwarded", default="", metavar="TEXT", help="Was upstream asked to take it? no, or where.")
 @click.option("--dry-run", is_flag=True, help="Do everything except the write.")
@@ -46,6 +47,7 @@ def command(
     patches: Path | None,
     name: str | None,
     split: bool,
+    directory: str,
     author: str,
     forwarded: str,
     dry_run: bool,
@@ -67,6 +69,7 @@ def command(
         revision=revision,
         name=name,
         split=split,
+        directory=directory,
         author=author,
         forwarded=forwarded,
         dry_run=dry_run,

@@ -38,6 +38,9 @@ _NEEDED = {"repository": "--repository URL", "packages": "--package PATH"}
 @click.option("--base", metavar="REV", help="With --from: what it was made for. Default: what its index lines say.")
 @click.option("--split", is_flag=True, help="With --from: cut it into the feature patches that import proposes.")
 @click.option("--name", help="With --from: name of the one patch that is made of it.")
+@click.option(
+    "--directory", default="", metavar="DIR", help="With --from: its paths are below DIR, as git apply has it."
+)
 @click.option("--author", default="", metavar="NAME", help="With --from: who wrote it, if the file does not say.")
 @click.option("--forwarded", default="", metavar="TEXT", help="With --from: was upstream asked? no, or where.")
 @click.option("--patches", type=FOLDER, help="Folder of the series. Default: patches/, and in it the upstream's name.")
@@ -60,6 +63,7 @@ def command(
     base: str | None,
     split: bool,
     name: str | None,
+    directory: str,
     author: str,
     forwarded: str,
     patches: Path | None,
@@ -103,6 +107,7 @@ def command(
             base=base,
             split=split,
             name=name,
+            directory=directory,
             author=author,
             forwarded=forwarded,
             workflow=workflow,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -225,6 +226,24 @@ def test_ids_that_no_commit_has_are_told_with_the_nearest(tmp_path: Path, diff: 
 
     near = git(repository, "rev-parse", "main~1")[:9]
     assert (near in caught.value.message, f"--base {near}" in str(caught.value.hint)) == (True, True)
+
+
+@pytest.mark.parametrize("prefixes", [("a/", "b/"), ("", "")])
+def test_a_patch_that_was_made_inside_of_a_package_says_so_and_is_put_there(
+    tmp_path: Path, diff: Path, repository: Path, prefixes: tuple[str, str]
+) -> None:
+    old, new = prefixes
+    text = diff.read_text().replace("a/megatron/core/", old).replace("b/megatron/core/", new)
+    inside = write(tmp_path / "inside.patch", text if old else re.sub(r"^(diff|index|new).*\n", "", text, flags=re.M))
+    refused = take(inside, tmp_path / "series", repository=repository, revision="main~1")
+    taken = take(inside, tmp_path / "series", repository=repository, revision="main~1", directory="megatron/core/")
+
+    assert not refused.ok
+    assert {problem.hint for problem in refused.problems} == {
+        "it has such a file in megatron/core: add --directory megatron/core"
+    }
+    assert taken.ok
+    assert after(tmp_path / "series") == EXPECTED
 
 
 def test_another_base_is_refused_hunk_by_hunk(tmp_path: Path, diff: Path, repository: Path) -> None:
