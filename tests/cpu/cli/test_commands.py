@@ -227,6 +227,7 @@ def test_upstream_gives_the_same_as_json(made_up: Command, series: Path) -> None
         "commit": "11" + "0" * 38,
         "yanked": "too early",
         "variants": {"grads": "v1.patch", "params": "v1.patch", "loose": "v1.patch", "mode": None},
+        "uncarried": [],
     }
 
 

@@ -128,6 +128,11 @@ def test_a_series_of_another_upstream_goes_all_the_way(
     listed = patchkit("upstream")
     assert (listed.code, listed.err) == (0, "series: patches/tool-box (from patchkit.toml)\n")
 
+    assert [line.split("  ")[-1].strip() for line in listed.out.splitlines()[1:]] == [
+        "v1.0.patch",
+        *["not carried"] * 3,
+    ]
+
     # What nobody has carried there is no success, wherever it is applied.
     refused = patchkit("apply", "--release", "2.0", "--to", tmp_path / "two")
     assert (refused.code, (tmp_path / "two").exists()) == (1, False)

@@ -61,7 +61,7 @@ def test_release_tags_come_by_version_with_commit_and_day_whatever_kind_of_tag_t
     ],
 )
 def test_a_release_tag_is_written_as_upstream_says(repository: Path, pattern: str, names: list[str]) -> None:
-    for other in ("v2.6", "0.3", "release-4.0-final", "release-4.0", "release--final"):
+    for other in ("v2.6", "0.3", "release-4.0-final", "release-4.0", "release--final", "release-5.0-later"):
         git(repository, "tag", other)
 
     assert [tag.name for tag in release_tags(repository, pattern)] == names
