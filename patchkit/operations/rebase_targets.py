@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -175,8 +176,8 @@ class Upstream:
         """Return the base of a patch and how it lies there.
 
         That is the target, or earlier commit of the target, ``asked`` for; else the newest release before ``target`` on
-        which the patch fits; else what is no release and has the nearest earlier as-of version. Raises UsageError when
-        there is none.
+        which the patch fits; else what is no release and has the nearest earlier as-of version; ``target`` itself where
+        there is nothing before it. Raises UsageError when there is none.
         """
         if asked is not None:
             base = self._earlier(asked, target)
@@ -186,7 +187,8 @@ class Upstream:
                     f"{patch.name} has no variant for {base.title}", hint="name another base with --from BASE"
                 )
             return base, layer
-        for base in self._before(target):
+        earlier = self._before(target)
+        for base in earlier:
             try:
                 layer = self.layer(series, patch, base)
             except StoreError:
@@ -198,6 +200,12 @@ class Upstream:
                 return base, layer
             if variants_for(patch.document, base) and self.tree(base) is None:
                 self._miss(base)
+        if not earlier and target in self._targets:
+            # What the series was made for has nothing before it.
+            with suppress(StoreError):
+                own = self.layer(series, patch, target)
+                if own is not None:
+                    return target, own
         later = [other.title for other in self._targets if variants_for(patch.document, other)]
         such_as = f", such as {later[0]}" if later else ""
         raise UsageError(

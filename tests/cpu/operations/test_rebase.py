@@ -979,6 +979,15 @@ def test_a_hunk_in_a_scope_with_another_name_gets_an_entry_of_its_own_once_accep
     proved(run)
 
 
+def test_what_the_series_was_made_for_has_nothing_before_it_and_is_there_already(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    before = run.world.sources()
+    result = run.onto("1.0")
+
+    assert (result.ok, result.verdict, states(result)) == (True, "already", {"first": "already", "second": "already"})
+    assert run.world.sources() == before
+
+
 # With git at hand.
 
 
