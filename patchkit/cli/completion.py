@@ -51,7 +51,7 @@ def _titles(context: click.Context) -> list[str]:
         versions = load_versions(versions_file(context.params.get("patches") or edited_patches()))
     except PatchkitError:
         return []
-    return [target.title for target in targets(versions.megatron)]
+    return [target.title for target in targets(versions.upstream)]
 
 
 def _series(context: click.Context) -> Series | None:

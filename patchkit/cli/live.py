@@ -15,10 +15,10 @@ from patchkit.cli.options import finish, format_option, megatron_option, patch_o
 from patchkit.core.report import Report
 from patchkit.errors import UsageError
 from patchkit.importing.interpreter import interpreter_options, refuse_deaf_interpreter
-from patchkit.importing.overlay import Overlay, plan_overlay
+from patchkit.importing.overlay import Overlay, folder_of, plan_overlay
 from patchkit.importing.settings import INSTALLED, Settings, environment
 from patchkit.operations.sources import load_workspace
-from patchkit.trees.installed import find_importable, find_installed
+from patchkit.trees.layout import open_importable, open_installed
 
 
 @click.command("live", context_settings={"allow_interspersed_args": False, "help_option_names": ["-h", "--help"]})
@@ -56,8 +56,9 @@ def command(
             for name, value in environment(settings, os.environ).items():
                 click.echo(f"export {name}={shlex.quote(value)}")
             return 0
-        tree = find_installed() if megatron == INSTALLED else find_importable()
-        return finish(_report(plan_overlay(tree.root, settings)), style)
+        upstream = workspace.versions.upstream
+        tree = open_installed(upstream) if megatron == INSTALLED else open_importable(upstream)
+        return finish(_report(plan_overlay(folder_of(tree), settings)), style)
     if not words:
         raise UsageError("what is to be run?", hint="python -m patchkit.live [OPTION]... -- SCRIPT [ARGUMENT]...")
     refuse_deaf_interpreter()
@@ -67,7 +68,7 @@ def command(
         if words[0] != "-m":
             # Python puts the script's folder where it put the current one for this module.
             sys.path[0] = str(Path(words[0]).resolve().parent)
-        report = _report(plan_overlay(find_installed().root, settings))
+        report = _report(plan_overlay(folder_of(open_installed(workspace.versions.upstream)), settings))
         if not report.ok:
             return finish(report, style)
     return _replace_process(settings, words)

@@ -21,6 +21,7 @@ _COMMANDS = (
     "explain",
     "history",
     "import",
+    "init",
     "lint",
     "pins",
     "rebase",

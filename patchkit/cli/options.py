@@ -13,6 +13,7 @@ from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.output import print_json, print_problem
 from patchkit.cli.text import report_lines
 from patchkit.core.report import Report
+from patchkit.core.upstream import Upstream
 from patchkit.errors import NotATreeError, UsageError
 from patchkit.operations.sources import Workspace
 from patchkit.trees.interface import SourceTree, WritableTree
@@ -27,15 +28,44 @@ def megatron_option(function: F) -> F:
     """Add ``--megatron``."""
     return click.option(
         "--megatron",
+        "--release",
+        "megatron",
         metavar="RELEASE",
         shell_complete=complete_target,
         help="v0.19.2, 0.19.2, core_v0.19.2, latest, installed, a branch or a commit. Default: what the files say.",
     )(function)
 
 
-def patches_option(function: F) -> F:
-    """Add ``--patches``."""
-    return click.option("--patches", type=FOLDER, help="Folder of another series. Default: the built-in one.")(function)
+def series_folder(_context: click.Context, _option: click.Parameter, value: Path | None) -> Path | None:
+    """Return the folder that ``--patches`` names, else the one of the project's settings, which is said on stderr.
+
+    None leaves it to the command. Raises StoreError when the settings cannot be read.
+    """
+    if value is not None or _context.resilient_parsing:
+        return value
+    from patchkit.store.settings import find_settings  # noqa: PLC0415 - not for every command
+
+    found = find_settings(Path())
+    if found is None:
+        return None
+    click.echo(f"series: {found.patches} (from {found.file})", err=True)
+    return found.patches
+
+
+def patches_option(function: F, default: str = "the built-in one") -> F:
+    """Add ``--patches``; ``default`` is what is taken where neither it nor a settings file says which series."""
+    said = f"Folder of the series. Default: what patchkit.toml or pyproject.toml says, here or above; else {default}."
+    return click.option("--patches", type=FOLDER, callback=series_folder, help=said)(function)
+
+
+def own_patches_option(function: F) -> F:
+    """Add ``--patches`` to a command that writes the series."""
+    return patches_option(function, "patches/megatron")
+
+
+def edited_patches_option(function: F) -> F:
+    """Add ``--patches`` to a command for people who edit the series."""
+    return patches_option(function, "patches/megatron, or the built-in one")
 
 
 def patch_option(function: F) -> F:
@@ -81,38 +111,41 @@ def asked_target(workspace: Workspace, megatron: str | None) -> str | None:
     return None if megatron in (None, "installed") else workspace.target(str(megatron)).name
 
 
-def writable_tree(folder: Path | None, *, installed: bool, megatron: str | None = None) -> WritableTree:
+def writable_tree(
+    folder: Path | None, upstream: Upstream, *, installed: bool, megatron: str | None = None
+) -> WritableTree:
     """Open the tree to write to: ``--in``, ``--installed``, or the current directory. Raises TreeError, UsageError."""
-    tree = open_tree(folder, installed=installed, megatron=megatron)
+    tree = open_tree(folder, upstream, installed=installed, megatron=megatron)
     if not isinstance(tree, WritableTree):
         raise UsageError(f"{tree.label} is a wheel, which is never changed in place", hint="use apply with --wheel DIR")
     return tree
 
 
-def open_tree(folder: Path | None, *, installed: bool, megatron: str | None = None) -> SourceTree:
+def open_tree(folder: Path | None, upstream: Upstream, *, installed: bool, megatron: str | None = None) -> SourceTree:
     """Open the tree to read: ``--in`` (a wheel too), ``--installed``, or the current directory."""
+    from patchkit.trees.layout import open_folder, open_installed, seen  # noqa: PLC0415 - trees where one is opened
+
     installed = installed or megatron == "installed"
     if installed and folder is not None:
         raise UsageError("--in and --installed exclude each other")
     if installed:
-        from patchkit.trees.installed import find_installed  # noqa: PLC0415 - importlib.metadata takes 50 ms
-
-        return find_installed()
+        return open_installed(upstream)
     if folder is not None and folder.suffix == ".whl" and folder.is_file():
         from patchkit.trees.archive import WheelTree  # noqa: PLC0415 - zipfile only where a wheel is read
 
-        return WheelTree(folder)
+        return seen(WheelTree(folder), upstream)
     if folder is not None and not folder.exists():
         raise NotATreeError(f"{folder} does not exist")
-    from patchkit.trees.directory import open_directory  # noqa: PLC0415 - as the imports above
-
-    if folder is None and not holds_megatron(Path()):
+    if folder is None and not is_here(upstream):
         raise NotATreeError(
-            "the current directory holds no megatron/core", hint="name the tree with --in DIR or --installed"
+            f"the current directory holds no {upstream.packages[0]}",
+            hint="name the tree with --in DIR or --installed",
         )
-    return open_directory(folder or Path())
+    return open_folder(folder or Path(), upstream)
 
 
-def holds_megatron(folder: Path) -> bool:
-    """Tell whether a folder is the root of a Megatron tree."""
-    return (folder / "megatron" / "core").is_dir()
+def is_here(upstream: Upstream) -> bool:
+    """Tell whether the current directory is the root of a tree of ``upstream``."""
+    from patchkit.trees.layout import holds  # noqa: PLC0415 - as above
+
+    return holds(Path(), upstream)

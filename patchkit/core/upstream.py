@@ -1,4 +1,8 @@
-"""What is known about upstream: releases, branches and commits of Megatron-LM, and torch_memory_saver."""
+"""What is known about upstream: releases, branches and commits of what is patched, and torch_memory_saver.
+
+An upstream is data: upstream_versions.yaml says how its trees and its release tags look. What holds for Megatron-LM,
+which most series are for, is the class of that name here.
+"""
 
 # No postponed annotations here: msgspec would compile each one again at every start.
 import operator
@@ -9,7 +13,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from patchkit.core.series import SCHEMA, BlobId, Document, Specifier, Text
+from patchkit.core.series import SCHEMA, BlobId, Document, RelativePath, Specifier, Text
 from patchkit.errors import UsageError
 
 Commit = Annotated[str, Meta(pattern=r"^[0-9a-f]{40}$", description="git commit id")]
@@ -63,14 +67,82 @@ class PinnedCommit(Document, frozen=True, kw_only=True):
     blobs: dict[str, BlobId]
 
 
-class Megatron(Document, frozen=True):
-    """Megatron-LM."""
+class Listed(Document, frozen=True):
+    """What is known of a project's releases, branches and commits."""
 
-    distribution: Text
+    distribution: str
+    """Name on the package index; empty when it is on none, and releases come from git alone."""
     repository: Text
-    releases: tuple[Release, ...]
+    releases: tuple[Release, ...] = ()
     branches: tuple[Branch, ...] = ()
     commits: tuple[PinnedCommit, ...] = ()
+
+
+class Upstream(Listed, frozen=True, kw_only=True):
+    """The project that a series patches."""
+
+    name: Text
+    """What people call it."""
+    packages: Annotated[tuple[RelativePath, ...], Meta(min_length=1)]
+    """Folders of the repository that each of its trees has, such as ``megatron/core``: by them a tree is known."""
+    source: Annotated[str, Meta(pattern=r"^([^/\\]+(/[^/\\]+)*)?$")] = ""
+    """Folder of the repository that is the top of its wheel, such as ``src``; empty where the repository's top is."""
+    tag: Annotated[str, Meta(pattern=r"^[^{}]*\{version\}[^{}]*$")] = "v{version}"
+    """How its release tags are written, such as ``core_v{version}``."""
+    version_file: str = ""
+    """File that says of which version a commit is; empty: the nearest release tag before it does."""
+
+    def __post_init__(self) -> None:
+        """Refuse packages that a wheel could not hold."""
+        for package in self.packages:
+            if self.source and not package.startswith(f"{self.source}/"):
+                raise ValueError(f"the package {package!r} is not below `source`, which is {self.source!r}")
+
+    @property
+    def package(self) -> str:
+        """Top folder of its packages."""
+        return self.packages[0].split("/", 1)[0]
+
+    @property
+    def shipped(self) -> tuple[str, ...]:
+        """Its packages as a wheel, and what is installed from it, has them."""
+        return tuple(package.removeprefix(f"{self.source}/") if self.source else package for package in self.packages)
+
+    def ships(self, release: Release, path: str) -> bool:
+        """Tell whether the wheel of a release has the folder of ``path``, a path of the repository."""
+        start = f"{self.source}/" if self.source else ""
+        return path.startswith(tuple(start + name.replace(".", "/") + "/" for name in release.ships))
+
+    @property
+    def short(self) -> str:
+        """The distribution, else the name: what folders that are made are called after."""
+        return self.distribution or self.name
+
+    def tag_of(self, version: str) -> str:
+        """Return what the tag of a release is called if it is written as usual."""
+        return self.tag.replace(_VERSION, version)
+
+    def version_in(self, tag: str) -> str | None:
+        """Return what a tag has in the place of the version, be it one or not; None when it is written otherwise."""
+        before, after = self.tag.split(_VERSION)
+        fits = tag.startswith(before) and tag.endswith(after) and len(tag) > len(before) + len(after)
+        return tag[len(before) : len(tag) - len(after)] if fits else None
+
+
+_VERSION = "{version}"
+
+
+class Megatron(Upstream, frozen=True, kw_only=True):
+    """Megatron-LM: an upstream of which all but the lists is known."""
+
+    name: Text = "Megatron-LM"
+    packages: Annotated[tuple[RelativePath, ...], Meta(min_length=1)] = ("megatron/core",)
+    tag: Annotated[str, Meta(pattern=r"^[^{}]*\{version\}[^{}]*$")] = "core_v{version}"
+    version_file: str = "megatron/core/package_info.py"
+
+
+MEGATRON = Megatron("megatron-core", "https://github.com/NVIDIA/Megatron-LM")
+"""The upstream that is meant where nobody names one."""
 
 
 class SaverRelease(Document, frozen=True, kw_only=True):
@@ -129,12 +201,34 @@ class MemorySaver(Document, frozen=True):
     defects: tuple[Defect, ...] = ()
 
 
+NO_SAVER = MemorySaver("torch-memory-saver", "https://github.com/fzyzcjy/torch_memory_saver", ())
+"""What a list says of torch_memory_saver that has no section for it: nothing."""
+
+
 class VersionsDocument(Document, frozen=True):
-    """upstream_versions.yaml."""
+    """upstream_versions.yaml: `upstream`, or `megatron`, which is an upstream of which most is known; never both."""
 
     schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)]
-    megatron: Megatron
-    torch_memory_saver: MemorySaver
+    megatron: Megatron | None = None
+    torch_memory_saver: MemorySaver = NO_SAVER
+    other: Upstream | None = msgspec.field(default=None, name="upstream")
+
+    def __post_init__(self) -> None:
+        """Refuse a list of no upstream, and one of two."""
+        if (self.megatron is None) == (self.other is None):
+            raise ValueError("there must be one of the keys `upstream` and `megatron`, and not both")
+
+    @property
+    def upstream(self) -> Upstream:
+        """What the series patches."""
+        found = self.other or self.megatron
+        assert found is not None  # noqa: S101 - __post_init__ has looked
+        return found
+
+    @property
+    def section(self) -> str:
+        """Key under which the upstream stands."""
+        return "megatron" if self.other is None else "upstream"
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -149,6 +243,8 @@ class Target(msgspec.Struct, frozen=True):
     blobs: dict[str, str]
     release: Release | None
     """The release, when the target is one."""
+    usual_tag: str = ""
+    """What the tag of the release is called if it is written as usual; empty for what is no release."""
 
     @property
     def title(self) -> str:
@@ -158,25 +254,26 @@ class Target(msgspec.Struct, frozen=True):
     @property
     def generated_name(self) -> str:
         """File name of the whole series as one patch, below generated/."""
-        return f"{self.tag or f'core_v{self.name}'}.patch" if self.release else f"{self.name}.patch"
+        name = self.tag or self.usual_tag or self.name
+        return f"{(name if self.release else self.name).replace('/', '-')}.patch"
 
 
-def targets(megatron: Megatron) -> tuple[Target, ...]:
+def targets(upstream: Upstream) -> tuple[Target, ...]:
     """Return every supported target: releases first, oldest first, then branches, then commits."""
     releases = [
-        Target(release.version, release.version, release.tag, release.commit, release.blobs, release)
-        for release in megatron.releases
+        Target(each.version, each.version, each.tag, each.commit, each.blobs, each, upstream.tag_of(each.version))
+        for each in upstream.releases
     ]
-    branches = [Target(item.name, item.as_of, None, item.commit, item.blobs, None) for item in megatron.branches]
-    commits = [Target(item.name, item.as_of, None, item.commit, item.blobs, None) for item in megatron.commits]
+    branches = [Target(item.name, item.as_of, None, item.commit, item.blobs, None) for item in upstream.branches]
+    commits = [Target(item.name, item.as_of, None, item.commit, item.blobs, None) for item in upstream.commits]
     return (*releases, *branches, *commits)
 
 
 def find_target(known: tuple[Target, ...], asked: str) -> Target:
     """Return the target called ``asked``: a version, a tag, ``latest``, a branch or a commit.
 
-    Versions are taken as ``v0.19.2``, ``0.19.2`` and ``core_v0.19.2``; ``latest`` is the newest release that was not
-    yanked and is no pre-release. Raises UsageError for an unknown name.
+    Versions are taken as ``v0.19.2``, ``0.19.2`` and as upstream writes its tags, ``v`` or not; ``latest`` is the
+    newest release that was not yanked and is no pre-release. Raises UsageError for an unknown name.
     """
     if asked == "latest":
         releases = [target for target in known if target.release and not _PRE_RELEASE.search(target.name)]
@@ -184,9 +281,12 @@ def find_target(known: tuple[Target, ...], asked: str) -> Target:
         if newest is None:
             raise UsageError("there is no release that was not yanked")
         return newest
-    version = asked.removeprefix("core_").removeprefix("v")
+    version = asked.removeprefix("v")
     for target in known:
         if asked in (target.name, target.tag, target.commit) or (target.release and version == target.name):
+            return target
+        usual = target.usual_tag
+        if target.release and asked in (usual, usual.replace(f"v{target.name}", target.name)):
             return target
     prefixes = [
         target for target in known if len(asked) >= 7 and target.commit and target.commit.startswith(asked.lower())

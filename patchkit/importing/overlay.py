@@ -20,8 +20,9 @@ from patchkit.operations.apply import prepare
 from patchkit.operations.sources import load_workspace
 from patchkit.operations.undo import interrupted_problem
 from patchkit.store.cache import default_cache
-from patchkit.trees.directory import open_directory
-from patchkit.trees.installed import find_installed
+from patchkit.trees.directory import DirectoryTree
+from patchkit.trees.interface import WritableTree
+from patchkit.trees.layout import open_folder, open_installed
 
 PATCHED: Final = "patched-at-import"
 """The verdict where something is to be done at import."""
@@ -58,12 +59,18 @@ def plan_overlay(root: Path, settings: Settings) -> Overlay | Report:
     """
     workspace = load_workspace(None if settings.patches is None else Path(settings.patches))
     asked = None if settings.megatron in (None, INSTALLED) else workspace.target(str(settings.megatron)).name
-    tree = open_directory(root)
+    upstream = workspace.versions.upstream
+    if upstream.package != PACKAGE:
+        raise LiveError(
+            f"modules of the package {PACKAGE} are patched at import, and this series is for {upstream.name}",
+            hint="patch the files with `patchkit apply`",
+        )
+    tree = open_folder(root, upstream)
     if settings.megatron == INSTALLED:
-        tree = find_installed()
-        if tree.root.resolve() != root.resolve():
+        tree = open_installed(upstream)
+        if folder_of(tree).resolve() != root.resolve():
             raise LiveError(
-                f"{PACKAGE} is imported from {root}, and the installed megatron-core is in {tree.root}",
+                f"{PACKAGE} is imported from {root}, and the installed {upstream.distribution} is in {folder_of(tree)}",
                 hint="leave --megatron installed out, or take the other off PYTHONPATH",
             )
     problem = interrupted_problem(tree)
@@ -76,6 +83,13 @@ def plan_overlay(root: Path, settings: Settings) -> Overlay | Report:
     modules = dict(_modules(root, edits))
     report = ready.report(PATCHED if edits else ready.idle_verdict)
     return Overlay(root, replace(report, written=tuple(sorted(edits))), modules)
+
+
+def folder_of(tree: WritableTree) -> Path:
+    """Return the folder that imports find a tree's packages in. Raises LiveError."""
+    if not isinstance(tree, DirectoryTree):
+        raise LiveError(f"{tree.label} is no folder that {PACKAGE} is imported from")
+    return tree.root
 
 
 def make_overlay(root: Path, settings: Settings) -> Overlay:

@@ -10,9 +10,11 @@ from patchkit import __version__
 from patchkit.core.manifest import MANIFEST_SCHEMA, AppliedPatch, Manifest, parse_manifest, print_manifest
 from patchkit.core.report import CheckReport, PatchReport, Problem, Report
 from patchkit.core.state import State
-from patchkit.operations.coverage import why_not_needed
+from patchkit.core.upstream import Target
+from patchkit.operations.coverage import is_uncarried, why_not_needed
 from patchkit.operations.sources import Workspace
 from patchkit.operations.survey import Survey
+from patchkit.store.location import series_option
 from patchkit.trees.interface import SourceTree
 
 
@@ -68,6 +70,17 @@ def failed_checks(checks: Iterable[CheckReport]) -> list[Problem]:
         )
         for check in checks
         if not check.ok
+    ]
+
+
+def uncarried(workspace: Workspace, target: Target, names: Iterable[str]) -> list[Problem]:
+    """Return a problem for each of the patches that nobody has carried to ``target`` yet: it does nothing there."""
+    series = workspace.sources.series
+    hint = f"carry it there: `patchkit rebase --onto {target.title}{series_option(series.folder)}`"
+    return [
+        Problem(f"it is not carried to {target.title} yet", patch=name, hint=hint)
+        for name in names
+        if is_uncarried(series.patch(name).document, target)
     ]
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from patchkit.core.report import CheckReport, Report
 from patchkit.core.state import State
 from patchkit.core.upstream import Target
-from patchkit.operations.answer import Answer, applied_after, failed_checks, make_manifest
+from patchkit.operations.answer import Answer, applied_after, failed_checks, make_manifest, uncarried
 from patchkit.operations.checks import run_checks
 from patchkit.operations.plan import Plan, assess, plan_forward
 from patchkit.operations.sources import Workspace
@@ -71,6 +71,7 @@ def prepare(
         return answer.report("refused", ok=False, problems=found.problems)
     target = workspace.named(found.target)
     plan = plan_forward(sources, found, target.name, selected)
+    plan.problems.extend(uncarried(workspace, target, (patch.name for patch in selected)))
     if plan.problems:
         refuse_torn_reading(tree, found)
         states = assess(sources, found, target.name)

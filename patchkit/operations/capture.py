@@ -65,21 +65,23 @@ def capture(
     series = load_series(folder)
     refuse_bad_ranges(series)
     versions = load_versions(versions_file(folder))
-    known = targets(versions.megatron)
+    known = targets(versions.upstream)
     target = find_target(known, megatron)
     opener = source_opener(versions, repository, cache=cache, reporter=reporter)
-    upstream = opener(target)
+    source = opener(target)
     checkout = place if place is not None and (place / ".git").exists() else None
-    if upstream is None:
+    if source is None:
         raise UsageError(f"{target.title} is no release on the package index", hint=f"add --git {checkout or 'REPO'}")
     home = _home(series, target, patch, new)
-    found = layers(series, target, upstream.read)
-    sources = [upstream, *_from_git(target, repository), *_from_git(target, checkout)]
+    found = layers(series, target, source.read)
+    sources = [source, *_from_git(target, repository), *_from_git(target, checkout)]
     ignored = _ignored(tree, checkout or repository, place)
     choice = Choice(tuple(map(whole_folder, include)), tuple(map(whole_folder, exclude)), ignored)
     left = result(found)
     compared = compare(tree, sources, left, series.document.package, choice)
-    takeable = sort_out(compared.files, target, lambda path: path in left or upstream.read(path) is not None)
+    takeable = sort_out(
+        compared.files, target, lambda path: path in left or source.read(path) is not None, versions.upstream
+    )
     notes = (*compared.notes, *takeable.notes)
     about = Captured(
         ok=True, verdict="unchanged", tree=tree.label, target=target.title, series=str(folder), notes=notes

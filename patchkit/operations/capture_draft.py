@@ -13,13 +13,11 @@ from patchkit.core.lines import split_lines
 from patchkit.core.model import FilePatch, Hunk, Patch
 from patchkit.core.refreshing.variant_text import refreshed_text, renumbered_text
 from patchkit.core.series import HunkSpec, VariantSpec
+from patchkit.core.unwritten import PROPOSED
 from patchkit.core.upstream import Target
 from patchkit.operations.capture_edits import PatchChange
 from patchkit.operations.capture_report import CapturedHunk
 from patchkit.operations.coverage import variants_for
-from patchkit.store.new_patch import (
-    PROPOSED,
-)
 from patchkit.store.series import SeriesPatch
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from patchkit.core.endings import new_ending
 from patchkit.core.gating.parsing import Version, parse, parses, syntax_error
 from patchkit.core.report import Problem
-from patchkit.core.upstream import Target
+from patchkit.core.upstream import MEGATRON, Target, Upstream
 from patchkit.operations.capture_tree import Changed
 from patchkit.operations.rebase_carry import oldest_python
 
@@ -25,11 +25,15 @@ class Sorted:
     notes: list[str] = field(default_factory=list)
 
 
-def sort_out(files: Sequence[Changed], target: Target, has_base: Callable[[str], bool]) -> Sorted:
+def sort_out(
+    files: Sequence[Changed], target: Target, has_base: Callable[[str], bool], upstream: Upstream = MEGATRON
+) -> Sorted:
     """Tell apart what the series can take on ``target`` and what not; ``has_base`` tells what it is built from has."""
     found = Sorted()
     for file in files:
-        problem = _unsayable(file) or _out_of_reach(file, target, has_base) or _no_python(file, target, found.notes)
+        problem = (
+            _unsayable(file) or _out_of_reach(file, target, has_base, upstream) or _no_python(file, target, found.notes)
+        )
         if problem is None:
             found.files.append(file)
         else:
@@ -60,12 +64,11 @@ def _is_text(content: bytes) -> bool:
         return False
 
 
-def _out_of_reach(file: Changed, target: Target, has_base: Callable[[str], bool]) -> Problem | None:
+def _out_of_reach(file: Changed, target: Target, has_base: Callable[[str], bool], upstream: Upstream) -> Problem | None:
     """Return that a release's wheel, from which the series is built, has no such file or folder."""
     if target.release is None or has_base(file.path):
         return None
-    ships = tuple(name.replace(".", "/") + "/" for name in target.release.ships)
-    if file.expected is None and file.path.startswith(ships):
+    if file.expected is None and upstream.ships(target.release, file.path):
         return None
     packages = " and ".join(target.release.ships)
     message = f"the file {_what(file)}, and the wheel of {target.title} has no such file: it ships {packages}"

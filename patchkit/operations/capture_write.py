@@ -11,6 +11,7 @@ import msgspec
 from patchkit.core.model import FilePatch
 from patchkit.core.series import SCHEMA, HunkSpec, PatchDocument, SeriesEntry, VariantSpec
 from patchkit.core.unified import parse_patch
+from patchkit.core.unwritten import TODO
 from patchkit.core.upstream import Target
 from patchkit.errors import PatchkitError
 from patchkit.operations.applicability import applicability, split_variant
@@ -19,14 +20,7 @@ from patchkit.operations.capture_edits import PatchChange
 from patchkit.operations.capture_report import CapturedHunk, CapturedVariant
 from patchkit.operations.coverage import variants_for
 from patchkit.operations.regenerate import OpenSource, build_target
-from patchkit.store.new_patch import (
-    TODO,
-    extended_patch,
-    extended_series,
-    not_carried,
-    patch_text,
-    variant_text,
-)
+from patchkit.store.new_patch import extended_patch, extended_series, not_carried, patch_text, variant_text
 from patchkit.store.series import Series, load_series
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from patchkit.core.series import Applicability, HunkSpec, NotNeeded, PatchDocument, VariantSpec
+from patchkit.core.unwritten import is_unwritten
 from patchkit.core.upstream import Target, in_range
 from patchkit.errors import StoreError
 from patchkit.store.series import Series
@@ -36,6 +37,14 @@ def why_not_needed(not_needed: Iterable[NotNeeded], target: Target) -> str | Non
         if target.name in entry.targets or (entry.releases and in_range(target.as_of, entry.releases)):
             return entry.reason
     return None
+
+
+def is_uncarried(document: PatchDocument, target: Target) -> bool:
+    """Tell whether a patch is out on ``target`` only since nobody has carried it there yet.
+
+    It is entered as not needed then, with a reason that waits for a person.
+    """
+    return is_unwritten(why_not_needed(document.not_needed, target) or "")
 
 
 def left_out_before(document: PatchDocument, target: Target) -> dict[str, str]:

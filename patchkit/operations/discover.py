@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchkit.core.report import Problem
-from patchkit.core.upstream import Megatron, Release, VersionsDocument
+from patchkit.core.upstream import Release, Upstream, VersionsDocument
 from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import IndexUnavailableError, TreeError
 from patchkit.progress import Reporter, silent
@@ -53,22 +53,22 @@ def discover(
     index or the objects of a repository are out of reach is a note; the caller tells from ``index`` and ``tags``
     whether anything was looked at. Nothing is written. Raises TreeError when ``repository`` is no git repository.
     """
-    megatron = versions.megatron
+    upstream = versions.upstream
     problems: list[Problem] = []
     notes: list[str] = []
-    listing = None if offline else _listing(megatron.distribution, notes, reporter)
+    listing = None if offline else _listing(upstream, notes, reporter)
     tags: tuple[ReleaseTag, ...] | None = None
     if repository is not None:
         reporter.step(f"looking for tags in {repository}")
-        tags = _tags(repository, notes)
+        tags = _tags(repository, upstream.tag, notes)
     if listing is not None:
         problems += (Problem(message, hint=_WHICH) for message in listing.contradictions)
-        problems += _against_index(megatron, listing, notes)
+        problems += _against_index(upstream, listing, notes)
     if repository is not None and tags is not None:
-        problems += _against_tags(megatron, repository, tags, notes)
+        problems += _against_tags(upstream, repository, tags, notes)
     releases = {release.version: release for release in listing.releases} if listing else {}
     return Discovered(
-        found=_found(megatron, releases, tags or (), pre=pre),
+        found=_found(upstream, releases, tags or (), pre=pre),
         problems=tuple(problems),
         notes=tuple(notes),
         releases=releases,
@@ -77,11 +77,14 @@ def discover(
     )
 
 
-def _listing(distribution: str, notes: list[str], reporter: Reporter) -> Listing | None:
+def _listing(upstream: Upstream, notes: list[str], reporter: Reporter) -> Listing | None:
+    if not upstream.distribution:
+        notes.append(f"{upstream.name} is on no package index: its releases are the tags of a clone, --git REPO")
+        return None
     from patchkit.trees.index_listing import list_releases  # noqa: PLC0415 - only this asks an index
 
     try:
-        listing = list_releases(distribution, reporter=reporter)
+        listing = list_releases(upstream.distribution, reporter=reporter)
     except IndexUnavailableError as error:
         notes.append(error.message)
         return None
@@ -89,12 +92,12 @@ def _listing(distribution: str, notes: list[str], reporter: Reporter) -> Listing
     return listing
 
 
-def _tags(repository: Path, notes: list[str]) -> tuple[ReleaseTag, ...] | None:
+def _tags(repository: Path, pattern: str, notes: list[str]) -> tuple[ReleaseTag, ...] | None:
     from patchkit.trees.git_program import ask_repository  # noqa: PLC0415 - git only where it is asked for
     from patchkit.trees.release_tags import release_tags  # noqa: PLC0415 - as above
 
     try:
-        return release_tags(repository)
+        return release_tags(repository, pattern)
     except TreeError as error:
         # A place that is no repository is a mistake of whoever named it; a repository that lacks objects is not.
         ask_repository(repository, "rev-parse", "--git-dir")
@@ -103,11 +106,11 @@ def _tags(repository: Path, notes: list[str]) -> tuple[ReleaseTag, ...] | None:
 
 
 def _found(
-    megatron: Megatron, releases: Mapping[str, ListedRelease], tags: tuple[ReleaseTag, ...], *, pre: bool
+    upstream: Upstream, releases: Mapping[str, ListedRelease], tags: tuple[ReleaseTag, ...], *, pre: bool
 ) -> tuple[FoundRelease, ...]:
     from packaging.version import Version  # noqa: PLC0415 - slow, and needed here alone
 
-    known = {Version(release.version) for release in megatron.releases}
+    known = {Version(release.version) for release in upstream.releases}
     # By value: a tag core_v1.0 is that of a wheel 1.0.0.
     listed_of = {Version(name): listed for name, listed in releases.items()}
     tag_of = {Version(tag.version): tag for tag in tags}
@@ -130,13 +133,13 @@ def _found(
     return tuple(found)
 
 
-def _against_index(megatron: Megatron, listing: Listing, notes: list[str]) -> Iterator[Problem]:
+def _against_index(upstream: Upstream, listing: Listing, notes: list[str]) -> Iterator[Problem]:
     """Yield where the index is no longer what the file says; add to ``notes`` what is no problem."""
     from packaging.version import Version  # noqa: PLC0415 - slow, and needed here alone
 
     there = {Version(release.version): release for release in listing.releases}
     absent: list[str] = []
-    for release in megatron.releases:
+    for release in upstream.releases:
         now = there.get(Version(release.version))
         if now is None:
             if release.files:
@@ -182,7 +185,7 @@ def _named(files: list[str]) -> str:
 
 
 def _against_tags(
-    megatron: Megatron, repository: Path, tags: tuple[ReleaseTag, ...], notes: list[str]
+    upstream: Upstream, repository: Path, tags: tuple[ReleaseTag, ...], notes: list[str]
 ) -> Iterator[Problem]:
     """Yield where a tag is no longer what the file says; add to ``notes`` what could not be compared."""
     from packaging.version import Version  # noqa: PLC0415 - as above
@@ -193,7 +196,7 @@ def _against_tags(
     by_version = {Version(tag.version): tag for tag in tags}
     tagged: list[tuple[Release, ReleaseTag]] = []
     absent: list[str] = []
-    for release in megatron.releases:
+    for release in upstream.releases:
         if release.tag is None:
             tag = by_version.get(Version(release.version))
             if tag is not None:

@@ -1,4 +1,4 @@
-"""What is here of Megatron-LM, and how much memory the container may use."""
+"""What is here of upstream, and how much memory the container may use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _UNLIMITED = 1 << 60
 def examine_megatron(
     workspace: Workspace, find: Callable[[], SourceTree], *, named: bool = False, live: bool = False
 ) -> Examined:
-    """Say which Megatron-LM ``find`` finds, and what of the series is in it; one that is ``named`` has to be there.
+    """Say which tree of upstream ``find`` finds, and what of the series is in it; a ``named`` one has to be there.
 
     ``live`` is whether this process and those below patch it while they import it (docs/live.md).
     """
@@ -39,9 +39,16 @@ def examine_megatron(
         record = read_manifest(tree)
     except NotATreeError as error:
         verdict: Verdict = "bad" if named else "absent"
-        return Examined(subject="Megatron-LM", verdict=verdict, text=error.message, facts={"megatron": "absent"})
+        return Examined(
+            subject=workspace.versions.upstream.name, verdict=verdict, text=error.message, facts={"megatron": "absent"}
+        )
     except TreeError as error:
-        return Examined(subject="Megatron-LM", verdict="bad", text=error.message, facts={"megatron": "unreadable"})
+        return Examined(
+            subject=workspace.versions.upstream.name,
+            verdict="bad",
+            text=error.message,
+            facts={"megatron": "unreadable"},
+        )
     verdict, meaning = _STATES.get(found.verdict, ("look", found.verdict))
     # Of an unknown release, the target is the one that it resembles.
     name = found.target if found.target and found.verdict != UNKNOWN_RELEASE else "unknown release"
@@ -55,7 +62,7 @@ def examine_megatron(
         f"files {digest}" + ("" if record is None else f", by patchkit {record.tool}, series {record.series}")
     )
     return Examined(
-        subject="Megatron-LM",
+        subject=workspace.versions.upstream.name,
         verdict=verdict,
         text=f"{name} ({found.tree}): {meaning}",
         details=(*details, *found.notes, *(problem.message for problem in found.problems)),

@@ -81,7 +81,7 @@ def explain_hunks(
 def _session(workspace: Workspace, upstream: Upstream, onto: str, base: str | None, repository: Path | None) -> Session:
     series = workspace.sources.series
     found = named(workspace.versions, repository, [onto], shipped_releases(series.folder))
-    wanted = as_carried(found, series.files, workspace.targets, repository)[0]
+    wanted = as_carried(found, series.files, workspace.targets, repository, workspace.versions.upstream)[0]
     if wanted.missing:
         raise UsageError(f"{onto}: {wanted.missing}", hint=wanted.hint or None)
     tree = upstream.tree(wanted.target)

@@ -13,7 +13,7 @@ import msgspec
 from patchkit import __version__
 from patchkit.core.history.graph import Graph
 from patchkit.core.history_report import Counts, HistoryReport, Mark, Place
-from patchkit.core.upstream import Target
+from patchkit.core.upstream import Target, Upstream
 from patchkit.errors import RevisionNotFoundError, UsageError
 from patchkit.operations.history_base import Base, asked_base, chosen_base, touched_paths
 from patchkit.operations.history_rows import LineOfCommits, commit_history, counted, day, hunk_row, place_of
@@ -33,8 +33,9 @@ from patchkit.trees.git_log import (
     tags,
 )
 from patchkit.trees.interface import SourceTree
+from patchkit.trees.layout import seen
 
-_RELEASE = re.compile(r"(core_)?v\d+(\.\d+)+")
+_RELEASE = re.compile(r"\d+(\.\d+)+")
 
 
 class HistoryRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +97,9 @@ def history(request: HistoryRequest, *, cache: Path | None = None, reporter: Rep
         tip=tip,
         hunks=hunks,
         commits=tuple(commit_history(commit, table, rows, on_line=commit.id in on_line) for commit in changing),
-        marks=_marks(last, (*line.places, tip), {*on_line, *([start.id] if start else [])}),
+        marks=_marks(
+            last, workspace.versions.upstream, (*line.places, tip), {*on_line, *([start.id] if start else [])}
+        ),
         notes=tuple(notes),
     )
 
@@ -217,7 +220,9 @@ class _Clone:
                     raise
         from patchkit.trees.archive import WheelTree  # noqa: PLC0415 - zipfile only where a wheel is read
 
-        return WheelTree(fetch_release(self._workspace.versions, target, cache=self._cache, reporter=self._reporter))
+        versions = self._workspace.versions
+        wheel = fetch_release(versions, target, cache=self._cache, reporter=self._reporter)
+        return seen(WheelTree(wheel), versions.upstream)
 
     def _at(self, revision: str) -> GitTree:
         if self._any is None:
@@ -250,13 +255,14 @@ def _texts(graph: Graph, paths: Sequence[str]) -> int:
     return sum(blob is not None for path in paths for blob in graph.blobs(path))
 
 
-def _marks(tree: GitTree, places: Sequence[Place], on_line: set[str]) -> tuple[Mark, ...]:
+def _marks(tree: GitTree, upstream: Upstream, places: Sequence[Place], on_line: set[str]) -> tuple[Mark, ...]:
     """Return the tags of releases on the line, and those of its time."""
     begin, end = min(place.time for place in places), max(place.time for place in places)
     found = [
         Mark(tag=tag.name, date=day(tag.time), time=tag.time, on_line=tag.commit in on_line)
         for tag in tags(tree)
-        if _RELEASE.fullmatch(tag.name) and (begin <= tag.time <= end or tag.commit in on_line)
+        if _RELEASE.fullmatch(upstream.version_in(tag.name) or tag.name.removeprefix("v"))
+        and (begin <= tag.time <= end or tag.commit in on_line)
     ]
     return tuple(sorted(found, key=lambda mark: (mark.time, mark.tag)))
 

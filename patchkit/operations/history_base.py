@@ -86,13 +86,20 @@ def asked_base(workspace: Workspace, repository: GitTree, asked: str, opener: Op
     try:
         target = workspace.target(asked)
     except UsageError as unknown:
-        from patchkit.operations.import_base import version_of  # noqa: PLC0415 - 40 ms that a target does without
+        from patchkit.operations.import_base import version_or_tag  # noqa: PLC0415 - 40 ms that a target does without
 
         try:
             tree = repository.at(asked)
         except RevisionNotFoundError:
             raise unknown from None
-        revision = Target(tree.commit[:8], version_of(CommitFiles(tree)), None, tree.commit, {}, None)
+        revision = Target(
+            tree.commit[:8],
+            version_or_tag(tree, workspace.versions.upstream, CommitFiles(tree)),
+            None,
+            tree.commit,
+            {},
+            None,
+        )
         return of_tree(workspace, revision, "asked for", CommitFiles(tree))
     return of_target(workspace, target, "asked for", opener)
 
@@ -112,9 +119,9 @@ def chosen_base(workspace: Workspace, beginning: GitTree, blobs: Mapping[str, st
         return of_target(workspace, target, "its texts are those at the beginning", opener)
     from packaging.version import Version  # noqa: PLC0415 - 15 ms that texts of a target do without
 
-    from patchkit.operations.import_base import version_of  # noqa: PLC0415 - as above
+    from patchkit.operations.import_base import version_or_tag  # noqa: PLC0415 - as above
 
-    as_of = version_of(CommitFiles(beginning))
+    as_of = version_or_tag(beginning, workspace.versions.upstream, CommitFiles(beginning))
     older = [target for target in known if Version(target.as_of) <= Version(as_of)]
     if not older:
         raise UsageError(

@@ -15,7 +15,7 @@ from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.history.bisection import bisected
 from patchkit.core.history.spans import HunkState, bad_spans
 from patchkit.core.history_report import BreakReport, Counts, HistoryReport, Place
-from patchkit.core.upstream import Target
+from patchkit.core.upstream import Target, Upstream
 from patchkit.errors import UsageError
 from patchkit.operations.history_base import Base, of_target
 from patchkit.operations.history_rows import hunk_row, state_report
@@ -25,6 +25,8 @@ from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
 from patchkit.trees.archive import WheelTree
 from patchkit.trees.index import fetch_wheel
+from patchkit.trees.interface import SourceTree
+from patchkit.trees.layout import seen
 
 
 class Build(Protocol):
@@ -59,7 +61,7 @@ class BuildsRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 def recorded_builds(workspace: Workspace) -> Sequence[Build]:
     """Return the releases that upstream_versions.yaml lists."""
-    return workspace.versions.megatron.releases
+    return workspace.versions.upstream.releases
 
 
 def history_of_builds(
@@ -79,13 +81,13 @@ def history_of_builds(
     builds, span = _between(workspace, list_builds(workspace), request.span)
     base = _base(workspace, Version(builds[0].version), request.base, place, reporter)
     table = StateTable(workspace.sources.series, base.target, base.chains, base.load, place, reporter=reporter)
-    distribution = workspace.versions.megatron.distribution
+    upstream = workspace.versions.upstream
     blobs: dict[int, dict[str, str | None]] = {}
 
     def ask(index: int) -> tuple[str, ...]:
         build = builds[index]
-        wheel = fetch_wheel(distribution, build.version, build.files, cache=place, reporter=reporter)
-        blobs[index] = _learnt(table, WheelTree(wheel))
+        wheel = fetch_wheel(upstream.distribution, build.version, build.files, cache=place, reporter=reporter)
+        blobs[index] = _learnt(table, seen(WheelTree(wheel), upstream))
         return tuple(_told(table.of(row, blobs[index].get(row.path))) for row in table.rows())
 
     fetched = list(bisected(len(builds), ask))
@@ -120,7 +122,7 @@ def _told(state: HunkState) -> str:
     return state.shown if state.bad or state.shown == "upstreamed" else ""
 
 
-def _learnt(table: StateTable, tree: WheelTree) -> dict[str, str | None]:
+def _learnt(table: StateTable, tree: SourceTree) -> dict[str, str | None]:
     """Carry the series to a build's texts and return their blob ids by path."""
     texts = {path: tree.read(path) for path in table.paths}
     blobs = {path: blob_id_if_any(content) for path, content in texts.items()}
@@ -148,12 +150,13 @@ def _between(workspace: Workspace, listed: Sequence[Build], span: str | None) ->
     older, dots, newer = (span or "..").partition("..")
     if not dots or ".." in newer or newer.startswith("."):
         raise UsageError(f"{span!r} is no range of builds", hint="--range OLD..NEW, such as 0.16.0..0.19.2")
+    upstream = workspace.versions.upstream
     builds = sorted((build for build in listed if build.files), key=lambda build: Version(build.version))
     locked = [
         target for target in workspace.targets if target.release and target.name in workspace.sources.lock.targets
     ]
-    first = _version(older) if older else max((Version(target.name) for target in locked), default=None)
-    last = _version(newer) if newer else None
+    first = _version(older, upstream) if older else max((Version(target.name) for target in locked), default=None)
+    last = _version(newer, upstream) if newer else None
     found = [
         build
         for build in builds
@@ -172,9 +175,9 @@ def _releases(workspace: Workspace) -> list[Target]:
     return [target for target in workspace.targets if target.release and target.name in locked]
 
 
-def _version(asked: str) -> Version:
+def _version(asked: str, upstream: Upstream) -> Version:
     try:
-        return Version(asked.removeprefix("core_").removeprefix("v"))
+        return Version(upstream.version_in(asked) or asked.removeprefix("v"))
     except InvalidVersion as error:
         raise UsageError(f"{asked!r} is no version", hint="for commits and branches name a clone with --git") from error
 
@@ -182,8 +185,9 @@ def _version(asked: str) -> Version:
 def _base(workspace: Workspace, first: Version, asked: str | None, cache: Path, reporter: Reporter) -> Base:
     """Return the base: the release asked for, else the newest one of the series up to the first build."""
 
-    def opener(target: Target) -> WheelTree:
-        return WheelTree(fetch_release(workspace.versions, target, cache=cache, reporter=reporter))
+    def opener(target: Target) -> SourceTree:
+        wheel = fetch_release(workspace.versions, target, cache=cache, reporter=reporter)
+        return seen(WheelTree(wheel), workspace.versions.upstream)
 
     if asked is not None:
         return of_target(workspace, workspace.target(asked), "asked for", opener)

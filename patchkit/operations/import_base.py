@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -11,16 +12,21 @@ from pathlib import Path
 from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.foreign.diffs import ForeignPatch
 from patchkit.core.foreign.fitting import pre_images
-from patchkit.core.upstream import PinnedCommit, Release, Target, find_target
-from patchkit.errors import RevisionNotFoundError, UsageError
-from patchkit.operations.known import Known, ships
+from patchkit.core.upstream import PinnedCommit, Release, Target, Upstream, find_target
+from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
+from patchkit.operations.known import Known
 from patchkit.operations.sources import cached_release, fetch_release
 from patchkit.progress import Reporter
 from patchkit.trees.bases import Bases, find_bases, matching
 from patchkit.trees.git import GitTree
 from patchkit.trees.interface import SourceTree
+from patchkit.trees.layout import seen
 
 _NUMBERS = re.compile(rb"^(MAJOR|MINOR|PATCH) = (\d+)", re.MULTILINE)
+_STATED = re.compile(rb"""^(?:__version__|version)\s*=\s*["'](\d+(?:\.\d+)*)""", re.MULTILINE)
+_ALONE = re.compile(rb"\s*v?(\d+(?:\.\d+)*)[^\s\"']*\s*")
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+_FINAL = re.compile(r"\d+(\.\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,7 @@ def _named(
             raise
         return _from_git(patches, known, GitTree(repository, megatron), how)
     if repository is not None:
-        for spelling in (target.tag, target.commit, f"core_v{target.name}", megatron):
+        for spelling in (target.tag, target.commit, target.usual_tag, megatron):
             try:
                 tree = GitTree(repository, spelling or megatron)
             except RevisionNotFoundError:
@@ -93,7 +99,8 @@ def _named(
         raise UsageError(f"{target.title} is no release on the package index", hint="add --git REPO")
     from patchkit.trees.archive import WheelTree  # noqa: PLC0415 - zipfile only where a wheel is read
 
-    tree_ = WheelTree(fetch_release(known.built_in, target, cache=cache, reporter=reporter))
+    wheel = WheelTree(fetch_release(known.versions, target, cache=cache, reporter=reporter))
+    tree_ = seen(wheel, known.upstream)
     wanted = _wanted(patches, tree_)
     return Base(tree_, target, target.release, how, _matching(tree_, wanted), len(wanted))
 
@@ -112,14 +119,14 @@ def _inferred(patches: Sequence[ForeignPatch], known: Known, repository: Path, r
         if tree is not None and matching(tree, wanted) == len(wanted):
             return _from_git(patches, known, tree, _told(bases, f"{target.title} among them"), target)
     newest = bases.intervals[0]
-    tags = [tag for tag in newest.tags if tag.startswith("core_v")] or list(newest.tags)
+    tags = [tag for tag in newest.tags if known.upstream.version_in(tag)] or list(newest.tags)
     return _from_git(patches, known, head.at(tags[0] if tags else newest.newest), _told(bases, *tags[:1]))
 
 
 def _no_index_lines() -> UsageError:
     return UsageError(
         "the patch has no index lines, so that its base cannot be found out",
-        hint="name it with --megatron RELEASE, or with --git REPO and --base REVISION",
+        hint="name it: --base REVISION with --git REPO, or --megatron RELEASE (init has --base for both)",
     )
 
 
@@ -134,6 +141,20 @@ def _at(tree: GitTree, commit: str | None) -> GitTree | None:
         return None if commit is None else tree.at(commit)
     except RevisionNotFoundError:
         return None
+
+
+def at_hand(target: Target, repository: Path | None, cache: Path | None) -> SourceTree | None:
+    """Return the text of a target that needs no index: the clone's, else that of a wheel in the cache; None without."""
+    for spelling in (target.tag, target.commit, target.usual_tag) if repository is not None else ():
+        with suppress(RevisionNotFoundError):
+            if spelling and repository is not None:
+                return GitTree(repository, spelling)
+    wheel = cached_release(target, cache=cache)
+    if wheel is None:
+        return None
+    from patchkit.trees.archive import WheelTree  # noqa: PLC0415 - zipfile only where a wheel is read
+
+    return WheelTree(wheel)
 
 
 def _told(bases: Bases, named: str = "") -> str:
@@ -152,7 +173,8 @@ def _no_base(bases: Bases, wanted: Mapping[str, str | None], known: Known, head:
     if bases.nearest is None:
         return UsageError(
             "no commit of the clone has any of the files that the index lines name",
-            hint="the ids may be made up, or the base a fork's: fetch it, or name a base with --megatron or --base",
+            hint="the ids may be made up, the base a fork's, or another patch lies below: fetch it, import that patch "
+            "first, or name a base with --megatron or --base",
         )
     near = bases.nearest[:9]
     for target in newest_first(known):
@@ -162,7 +184,8 @@ def _no_base(bases: Bases, wanted: Mapping[str, str | None], known: Known, head:
             break
     return UsageError(
         f"no commit has all files that the index lines name; {near} has {bases.matching} of {len(wanted)}",
-        hint=f"the base may be a fork's: fetch it, or try --base {near}",
+        hint="the base may be a fork's: fetch it; or another patch lies below this one: name both, in their order; or "
+        f"try --base {near}",
     )
 
 
@@ -177,7 +200,7 @@ def _from_cache(patches: Sequence[ForeignPatch], known: Known, cache: Path | Non
         wheel = cached_release(target, cache=cache) if target.release else None
         if target.release is None or wheel is None:
             continue
-        tree = WheelTree(wheel)
+        tree = seen(WheelTree(wheel), known.upstream)
         wanted = _wanted(patches, tree)
         count = _matching(tree, wanted)
         if wanted and count == len(wanted):
@@ -188,7 +211,7 @@ def _from_cache(patches: Sequence[ForeignPatch], known: Known, cache: Path | Non
     near = f"; {best[2].title} has {best[0]} of {best[1]} files" if best[2] else ""
     raise UsageError(
         f"the base of the patch is not known, and no release at hand has the files of its index lines{near}",
-        hint="name it with --megatron RELEASE, or give a clone with --git REPO",
+        hint="name it with --megatron RELEASE (init: --base RELEASE), or give a clone with --git REPO",
     )
 
 
@@ -203,7 +226,8 @@ def _from_git(
     entry = _entry(known, target, patches, tree) if target else None
     if target is None or entry is None:
         note = f"{target.tag or target.title} as it is in git: its wheel has not all of the files" if target else ""
-        entry = pinned_commit(tree, note)
+        # Called by its tag, as rebase calls it.
+        entry = pinned_commit(tree, known.upstream, note, name=target.tag if target else tag_asked(tree))
         target = Target(entry.name, entry.as_of, None, entry.commit, {}, None)
     return Base(tree, target, entry, how, count, len(wanted))
 
@@ -217,12 +241,12 @@ def _entry(
     """
     if target.release is not None:
         touched = _wanted(patches, tree, every=True)
-        return target.release if all(ships(target.release, path) for path in touched) else None
+        return target.release if all(known.upstream.ships(target.release, path) for path in touched) else None
     # A branch stands still here: the patch is for this commit of it.
     return known.entry(target)
 
 
-def pinned_commit(tree: GitTree, note: str = "", name: str | None = None) -> PinnedCommit:
+def pinned_commit(tree: GitTree, upstream: Upstream, note: str = "", name: str | None = None) -> PinnedCommit:
     """Return the entry of upstream_versions.yaml that a revision would get, without blob ids.
 
     Without a ``name`` it is called by its commit.
@@ -235,22 +259,49 @@ def pinned_commit(tree: GitTree, note: str = "", name: str | None = None) -> Pin
         name=name or tree.commit[:8],
         commit=tree.commit,
         date=datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%d"),
-        branch=(usual or branches or [""])[0],
-        as_of=version_of(tree),
+        # One of many branches says nothing.
+        branch=usual[0] if usual else branches[0] if len(branches) == 1 else "",
+        as_of=version_or_tag(tree, upstream),
         note=note,
         blobs={},
     )
 
 
-def version_of(tree: SourceTree) -> str:
-    """Return the version that a revision says it is, without rc: ranges are tested with it."""
-    numbers = {match[1]: match[2].decode() for match in _NUMBERS.finditer(_package_info(tree))}
-    parts = [numbers.get(name) for name in (b"MAJOR", b"MINOR", b"PATCH")]
-    return ".".join(part for part in parts if part is not None) or "0"
+def tag_asked(tree: GitTree) -> str | None:
+    """Return the name of the tag as which a revision was asked for; None when it was not, or no file can have it."""
+    name = tree.revision.removeprefix("refs/").removeprefix("tags/")
+    listing = tree.ask("for-each-ref", "--format=%(refname:strip=2)", "--points-at", tree.commit, "refs/tags")
+    # Variants and generated files are named after their target.
+    return name if name in listing.decode("utf-8", "replace").split("\n") and _FILE_NAME.fullmatch(name) else None
 
 
-def _package_info(tree: SourceTree) -> bytes:
-    return tree.read("megatron/core/package_info.py") or b""
+def version_of(tree: SourceTree, upstream: Upstream) -> str:
+    """Return the version that a revision says it is, without rc: ranges are tested with it; empty when it says none.
+
+    It says so in upstream's ``version-file``: in MAJOR, MINOR and PATCH, in ``version`` or ``__version__``, or by
+    nothing but a version.
+    """
+    text = (tree.read(upstream.version_file) if upstream.version_file else None) or b""
+    numbers = {match[1]: match[2].decode() for match in _NUMBERS.finditer(text)}
+    parts = [part for name in (b"MAJOR", b"MINOR", b"PATCH") if (part := numbers.get(name)) is not None]
+    stated = _STATED.search(text) or _ALONE.fullmatch(text)
+    return ".".join(parts) or (stated[1].decode() if stated else "")
+
+
+def version_or_tag(tree: GitTree, upstream: Upstream, files: SourceTree | None = None) -> str:
+    """Return the version that a revision says it is, else that of the nearest release tag before it, else ``0``.
+
+    ``files`` are its files, where somebody has them at hand.
+    """
+    said = version_of(files or tree, upstream)
+    if said:
+        return said
+    try:
+        found = tree.ask("describe", "--tags", "--abbrev=0", f"--match={upstream.tag_of('*')}", tree.commit)
+    except TreeError:
+        return "0"
+    match = _FINAL.match(upstream.version_in(found.decode("utf-8", "replace").strip()) or "")
+    return match[0] if match else "0"
 
 
 def _wanted(patches: Sequence[ForeignPatch], tree: SourceTree, *, every: bool = False) -> dict[str, str | None]:

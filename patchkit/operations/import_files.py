@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
-from patchkit.core.foreign.diffs import ForeignPatch
+from patchkit.core.foreign.diffs import ForeignFile, ForeignPatch
 from patchkit.core.foreign.lenient import read_foreign
 from patchkit.core.foreign.mail import is_cover_letter, mail_number
 from patchkit.errors import TreeError, UsageError
@@ -28,10 +29,11 @@ class ReadFiles(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-def read_files(given: Sequence[Path]) -> ReadFiles:
+def read_files(given: Sequence[Path], directory: str = "") -> ReadFiles:
     """Read the files ``given``, and those of each folder among them; a cover letter beside patches is left out.
 
-    Raises PatchFormatError, TreeError, and UsageError for a folder that does not say in which order its files are.
+    With ``directory`` their paths are below that folder of the tree, as `git apply --directory` has it. Raises
+    PatchFormatError, TreeError, and UsageError for a folder that does not say in which order its files are.
     """
     paths = [path for one in given for path in (_folder_files(one) if one.is_dir() else [one])]
     kept: list[Path] = []
@@ -44,9 +46,27 @@ def read_files(given: Sequence[Path]) -> ReadFiles:
             notes.append(f"{path.name}: a cover letter, and left out")
             continue
         kept.append(path)
-        patches.append(read_foreign(text, str(path)))
+        patches.append(_below(read_foreign(text, str(path)), directory.strip("/")))
         numbers.extend(number for message in text.split(b"\nFrom ") if (number := mail_number(message)) is not None)
     return ReadFiles(tuple(kept), tuple(patches), (*notes, *_numbering(numbers)))
+
+
+def _below(patch: ForeignPatch, directory: str) -> ForeignPatch:
+    """Return a patch with its paths below a folder, behind git's prefix if they have one."""
+    if not directory:
+        return patch
+
+    def moved(path: str | None) -> str | None:
+        if path is None:
+            return None
+        first, slash, rest = path.partition("/")
+        return f"{first}/{directory}/{rest}" if slash and len(first) == 1 else f"{directory}/{path}"
+
+    def placed(file: ForeignFile) -> ForeignFile:
+        return replace(file, old_path=moved(file.old_path), new_path=moved(file.new_path))
+
+    messages = (replace(message, files=tuple(map(placed, message.files))) for message in patch.messages)
+    return replace(patch, messages=tuple(messages))
 
 
 def _folder_files(folder: Path) -> list[Path]:

@@ -11,18 +11,19 @@ from patchkit.core.foreign.diffs import ForeignPatch, Repair
 from patchkit.core.foreign.fitting import FittedPatch, Misfits, fit_patches, pre_images
 from patchkit.core.foreign.identifiers import slug
 from patchkit.core.report import Problem
-from patchkit.core.upstream import Target
+from patchkit.core.upstream import Target, Upstream, VersionsDocument
 from patchkit.errors import PatchFormatError, StoreError, UsageError
-from patchkit.operations.import_base import Base, choose_base, newest_first
+from patchkit.operations.import_base import Base, at_hand, choose_base, newest_first
 from patchkit.operations.import_files import read_files
 from patchkit.operations.import_report import Imported, ProposedPatch, base_report, shown
 from patchkit.operations.import_units import NoPlace, Unit, message_units, one_unit, split_units, unit_result
-from patchkit.operations.import_write import write_sources
-from patchkit.operations.known import Known, load_known
+from patchkit.operations.import_write import Header, write_sources
+from patchkit.operations.known import Known, load_known, shipped_versions
 from patchkit.operations.layers import layers, result
 from patchkit.operations.regenerate import Regenerated, regenerate
 from patchkit.operations.staging import Stage, staged, with_parents
 from patchkit.progress import Reporter, silent
+from patchkit.store.documents import parse_document
 from patchkit.store.location import VERSIONS, versions_file
 from patchkit.store.lock import read_lock
 from patchkit.store.new_patch import refuse_bad_name
@@ -39,7 +40,11 @@ def import_patches(
     revision: str | None = None,
     name: str | None = None,
     split: bool = False,
+    directory: str = "",
+    author: str = "",
+    forwarded: str = "",
     dry_run: bool = False,
+    versions: bytes | None = None,
     cache: Path | None = None,
     reporter: Reporter = silent,
 ) -> Imported:
@@ -47,23 +52,21 @@ def import_patches(
 
     The base is the git ``revision``, the target ``megatron``, or what the index lines give away. Several mails become a
     patch each unless ``name`` or ``split`` is given. All files are written, lock and generated ones too, or none.
-    ``today`` (YYYY-MM-DD) is the date of patches that have none. Raises PatchFormatError, UsageError, TreeError.
+    ``today`` (YYYY-MM-DD) is the date of patches that have none, ``author`` and ``forwarded`` are what their headers
+    say where the files do not; their paths are below ``directory`` of the tree. ``versions`` is the
+    upstream_versions.yaml that a new series begins with (None: one that has the base alone). Raises PatchFormatError,
+    UsageError, TreeError.
     """
     if name is not None:
         refuse_bad_name(name)
     if name is not None and split:
         raise UsageError("--name and --split exclude each other")
     folder = with_parents(folder)
-    given = read_files(paths)
+    given = read_files(paths, directory)
     patches = given.patches
-    known = load_known(folder)
-    series = load_series(folder) if (folder / "series.yaml").is_file() else None
-    if series is not None and known.own is None:
-        # What the series is for would change with the first target that is written beside it.
-        hint = f"copy {versions_file(folder)} into {folder}"
-        raise StoreError(str(folder), None, f"there is no {VERSIONS} of its own to write the base into", hint=hint)
+    known, series = _home(folder, versions)
     if series is not None and megatron is None and revision is None:
-        megatron = _stacked_on(patches, series, known)
+        megatron = _stacked_on(patches, series, known, repository, cache)
     base = choose_base(
         patches, known, megatron=megatron, repository=repository, revision=revision, cache=cache, reporter=reporter
     )
@@ -78,13 +81,11 @@ def import_patches(
 
     fitted = fit_patches(patches, read)
     if isinstance(fitted, Misfits):
-        return _refused(patches, folder, base, fitted.repairs, _misfits(fitted, base))
+        return _refused(patches, folder, base, fitted.repairs, _misfits(fitted, base, known.upstream))
     under = {path: patched.get(path, text) for path, text in fitted.base.items()}
     alone = under == dict(fitted.base)
     taken = {patch.name for patch in series.patches} if series else set()
-    if not any(file.hunks for message in fitted.messages for file in message.files):
-        hint = "modes, and files without a line, are nothing that a hunk can say"
-        raise PatchFormatError(patches[0].name, None, "no line of text is changed", hint=hint)
+    _refuse_without_lines(patches, fitted)
     units = _units(patches, fitted, under, taken, name=name, split=split)
     if isinstance(units, NoPlace):
         problem = Problem(f"it fits {base.target.title}, not what the series leaves of it: {units.reason}", units.path)
@@ -97,6 +98,8 @@ def import_patches(
             _proved(alternative, under, fitted, alone=alone)
             proposed = tuple(shown(unit) for unit in alternative)
     with staged(folder) as stage:
+        if versions is not None:
+            (stage.folder / VERSIONS).write_bytes(versions)
         made = write_sources(
             stage.folder,
             series,
@@ -105,7 +108,7 @@ def import_patches(
             units=units,
             patches=patches,
             fitted=fitted,
-            today=today,
+            header=Header(today, author, forwarded),
             below=found if stacked else (),
         )
         outcome = regenerate(stage.folder, repository=repository, cache=cache, reporter=reporter)
@@ -129,6 +132,25 @@ def import_patches(
         notes=(*given.notes, *fitted.notes, *made),
         written=written,
     )
+
+
+def _home(folder: Path, versions: bytes | None) -> tuple[Known, Series | None]:
+    """Return the targets that are known, and the series in ``folder`` if there is one. Raises StoreError."""
+    if versions is not None:
+        return Known(parse_document(VersionsDocument, versions, VERSIONS), shipped_versions()), None
+    known = load_known(folder)
+    series = load_series(folder) if (folder / "series.yaml").is_file() else None
+    if series is not None and known.own is None:
+        # What the series is for would change with the first target that is written beside it.
+        hint = f"copy {versions_file(folder)} into {folder}"
+        raise StoreError(str(folder), None, f"there is no {VERSIONS} of its own to write the base into", hint=hint)
+    return known, series
+
+
+def _refuse_without_lines(patches: Sequence[ForeignPatch], fitted: FittedPatch) -> None:
+    if not any(file.hunks for message in fitted.messages for file in message.files):
+        hint = "modes, and files without a line, are nothing that a hunk can say"
+        raise PatchFormatError(patches[0].name, None, "no line of text is changed", hint=hint)
 
 
 def _units(
@@ -163,21 +185,40 @@ def _proved(
     return {path: contents[path] for path in fitted.contents}
 
 
-def _stacked_on(patches: Sequence[ForeignPatch], series: Series, known: Known) -> str | None:
-    """Return the target on which the series leaves what the index lines name: the patch stands on the series."""
+def _stacked_on(
+    patches: Sequence[ForeignPatch], series: Series, known: Known, repository: Path | None, cache: Path | None
+) -> str | None:
+    """Return the target on which the series leaves what the index lines name: the patch stands on the series.
+
+    Of several, the one whose own text most of the other index lines name; a lock knows nothing of files that the series
+    leaves alone.
+    """
     lock = read_lock(series.folder)
     locked = lock.targets if lock is not None else {}
-    for name in (one.name for one in newest_first(known) if one.name in locked):
-        target = locked[name]
-        ends = {path: target.chain(path)[-1] for path in target.paths}
+    found: list[tuple[Target, dict[str, str]]] = []
+    for one in newest_first(known):
+        if one.name not in locked:
+            continue
+        ends = {path: locked[one.name].chain(path)[-1] for path in locked[one.name].paths}
         wanted = pre_images(patches, _has(ends))
+        mine = {path: blob for path, blob in wanted.items() if path in ends}
         fits = all(
-            ends.get(path) is None if blob is None else (ends.get(path) or "").startswith(blob)
-            for path, blob in wanted.items()
+            ends[path] is None if blob is None else (ends[path] or "").startswith(blob) for path, blob in mine.items()
         )
-        if fits and any(ends.get(path) is not None for path in wanted):
-            return name
-    return None
+        if fits and any(ends[path] is not None for path in mine):
+            found.append((one, {path: blob for path, blob in wanted.items() if blob is not None and path not in ends}))
+    if len(found) > 1 and any(rest for _, rest in found):
+        counts = [_having(target, rest, repository, cache) for target, rest in found]
+        return found[counts.index(max(counts))][0].name
+    return found[0][0].name if found else None
+
+
+def _having(target: Target, wanted: Mapping[str, str], repository: Path | None, cache: Path | None) -> int:
+    """Return how many of the texts a target has, as far as it is at hand."""
+    tree = at_hand(target, repository, cache)
+    if tree is None:
+        return 0
+    return sum((blob_id_if_any(tree.read(path)) or "").startswith(blob) for path, blob in wanted.items())
 
 
 def _has(ends: Mapping[str, str | None]) -> Callable[[str], bool]:
@@ -185,30 +226,49 @@ def _has(ends: Mapping[str, str | None]) -> Callable[[str], bool]:
 
 
 def _on_top(patches: Sequence[ForeignPatch], base: Base, patched: Mapping[str, bytes | None]) -> int:
-    """Return how many index lines name what the series leaves; 0 when more of them name upstream's text."""
+    """Return how many index lines name the text with the series on it; 0 when more of them name upstream's alone."""
     wanted = pre_images(patches, lambda path: base.tree.read(path) is not None)
     here, below = 0, 0
     for path, blob in wanted.items():
-        if path in patched and blob is not None:
-            here += (blob_id_if_any(patched[path]) or "").startswith(blob)
-            below += (blob_id_if_any(base.tree.read(path)) or "").startswith(blob)
+        if blob is not None:
+            upstreams = base.tree.read(path)
+            here += (blob_id_if_any(patched.get(path, upstreams)) or "").startswith(blob)
+            below += (blob_id_if_any(upstreams) or "").startswith(blob)
     return here if here > below else 0
 
 
-def _misfits(fitted: Misfits, base: Base) -> tuple[Problem, ...]:
+def _misfits(fitted: Misfits, base: Base, upstream: Upstream) -> tuple[Problem, ...]:
     """Return every hunk and file that does not fit, with what may help."""
-    hint = None
-    if base.target.release is not None and base_report(base).commit is None:
-        hint = f"the wheel of {base.target.title} has {', '.join(base.target.release.ships)} alone; give --git REPO"
-    if base.of and base.matching < base.of:
-        hint = (
-            f"{base.matching} of {base.of} index lines name the text of {base.target.title}: it is made for another "
-            "base; leave --megatron and --base out, and give --git REPO to find it"
-        )
+    hint = _elsewhere(fitted, base, upstream) or _why_unfit(base)
     return tuple(
         Problem(unfit.message, unfit.path, None if unfit.hunk is None else str(unfit.hunk), unfit.line, hint=hint)
         for unfit in fitted.problems
     )
+
+
+def _why_unfit(base: Base) -> str | None:
+    if base.of and base.matching < base.of:
+        return (
+            f"{base.matching} of {base.of} index lines name the text of {base.target.title}: it is made for another "
+            "base; leave --megatron and --base out, and give --git REPO to find it"
+        )
+    if base.target.release is not None and base_report(base).commit is None:
+        return f"the wheel of {base.target.title} has {', '.join(base.target.release.ships)} alone; give --git REPO"
+    return None
+
+
+def _elsewhere(fitted: Misfits, base: Base, upstream: Upstream) -> str | None:
+    """Return where the base has the files that it seems to lack: patches are made inside of packages, too."""
+    folders = dict.fromkeys([*filter(None, [upstream.source]), *upstream.packages, *map(_above, upstream.packages)])
+    paths = [unfit.path for unfit in fitted.problems if unfit.path and base.tree.read(unfit.path) is None]
+    for folder in folders:
+        if folder and any(base.tree.read(f"{folder}/{path}") is not None for path in paths):
+            return f"it has such a file in {folder}: add --directory {folder}"
+    return None
+
+
+def _above(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def _unlike(

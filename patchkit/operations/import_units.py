@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
 
 import msgspec
 
@@ -55,16 +56,17 @@ def split_units(fitted: FittedPatch, current: Mapping[str, bytes | None], taken:
 
 
 def message_units(fitted: FittedPatch, current: Mapping[str, bytes | None], taken: set[str]) -> list[Unit] | NoPlace:
-    """Return a patch for each message, named by its subject."""
+    """Return a patch for each message, named by its subject, else by the file that it alone is in."""
     contents = dict(current)
     units: list[Unit] = []
     ids: set[str] = set()
     for position, message in enumerate(fitted.messages):
-        name = _free(slug(message.message.subject or f"part {position + 1}"), taken)
+        called, reason = _called(fitted, position)
+        name = _free(slug(called), taken)
         count = sum(len(file.hunks) for file in message.files)
         touched = {file.path for file in message.files}
         earlier = tuple(unit.proposal.name for unit in units if touched & {file.path for file in unit.files})
-        proposal = Proposal(name, tuple(range(count)), (), message.message.subject or "a mail of its own", earlier)
+        proposal = Proposal(name, tuple(range(count)), (), reason, earlier)
         made = _cut(message.files, contents, [proposal], taken_ids=ids)
         if isinstance(made, NoPlace):
             return made
@@ -72,6 +74,16 @@ def message_units(fitted: FittedPatch, current: Mapping[str, bytes | None], take
             units.append(msgspec.structs.replace(unit, message=position))
             contents.update(unit_result(unit, contents))
     return units
+
+
+def _called(fitted: FittedPatch, position: int) -> tuple[str, str]:
+    """Return what to call a message's patch, and why it is one."""
+    message = fitted.messages[position].message
+    if message.subject:
+        return message.subject, message.subject
+    if sum(other.message.patch == message.patch for other in fitted.messages) == 1:
+        return PurePath(message.patch).stem, "a file of its own"
+    return f"part {position + 1}", "a mail of its own"
 
 
 def unit_result(unit: Unit, current: Mapping[str, bytes | None]) -> dict[str, bytes | None]:

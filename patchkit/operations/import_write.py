@@ -13,6 +13,7 @@ from patchkit.core.foreign.fitting import FittedPatch
 from patchkit.core.foreign.split import added_names
 from patchkit.core.scopes import MODULE
 from patchkit.core.series import SCHEMA, HunkSpec, PatchDocument, SeriesEntry, VariantSpec
+from patchkit.core.unwritten import PROPOSED, TODO
 from patchkit.core.upstream import PinnedCommit, Target, targets
 from patchkit.operations.import_base import Base
 from patchkit.operations.import_units import Unit
@@ -20,8 +21,6 @@ from patchkit.operations.known import Known
 from patchkit.operations.layers import Layer
 from patchkit.store.location import VERSIONS, versions_file
 from patchkit.store.new_patch import (
-    PROPOSED,
-    TODO,
     extended_series,
     extended_versions,
     not_carried,
@@ -33,6 +32,17 @@ from patchkit.store.new_patch import (
 from patchkit.store.series import Series
 
 
+class Header(msgspec.Struct, frozen=True):
+    """What new patches say in their headers where their files do not."""
+
+    today: str
+    """Date, YYYY-MM-DD."""
+    author: str = ""
+    """Empty: it waits for a person."""
+    forwarded: str = ""
+    """Whether upstream was asked to take them; empty: it waits for a person."""
+
+
 def write_sources(
     folder: Path,
     series: Series | None,
@@ -42,7 +52,7 @@ def write_sources(
     units: Sequence[Unit],
     patches: Sequence[ForeignPatch],
     fitted: FittedPatch,
-    today: str,
+    header: Header,
     below: Sequence[Layer] = (),
 ) -> list[str]:
     """Write the new patches of ``units`` into the series in ``folder`` (None: there is none yet); return notes.
@@ -50,7 +60,7 @@ def write_sources(
     The lock and the generated files are regenerate's. ``below`` are the patches that the new ones were made on top of.
     """
     notes: list[str] = []
-    mine = targets(known.own.megatron) if known.own else ()
+    mine = targets(known.own.upstream) if known.own else ()
     others = [target for target in mine if target.name != base.target.name]
     if others:
         listed = ", ".join(target.title for target in others)
@@ -62,33 +72,26 @@ def write_sources(
     for unit in units:
         place = folder / unit.proposal.name
         variant = f"{base.target.title}.patch"
-        document = _document(unit, base.target, others, patches=patches, fitted=fitted, today=today)
+        document = _document(unit, base.target, others, patches=patches, fitted=fitted, header=header)
         (place / "variants").mkdir(parents=True)
         (place / "patch.yaml").write_bytes(patch_text(document))
         (place / "variants" / variant).write_bytes(variant_text(unit.files))
     file = folder / "series.yaml"
     if series is None:
-        file.write_bytes(series_text(_package(known), known.built_in.megatron.distribution, groups, entries))
+        file.write_bytes(series_text(known.upstream.package, known.upstream.short, groups, entries))
     else:
         file.write_bytes(extended_series(file.read_bytes(), str(file), groups, entries))
     if all(target.name != base.target.name for target in mine):
         blobs = {path: blob_id(text) for path, text in sorted(fitted.base.items()) if text is not None}
         entry = msgspec.structs.replace(base.entry, blobs=blobs)
         if known.own is None:
-            megatron = known.built_in.megatron
-            (folder / VERSIONS).write_bytes(versions_text(megatron.distribution, megatron.repository, entry))
+            (folder / VERSIONS).write_bytes(versions_text(known.built_in, (entry,)))
         else:
             place = versions_file(folder)
             place.write_bytes(extended_versions(place.read_bytes(), str(place), entry))
         if isinstance(entry, PinnedCommit):
             notes.append(f"{entry.name} is new in {VERSIONS} (as of {entry.as_of})")
     return notes
-
-
-def _package(known: Known) -> str:
-    """Return the top folder that releases ship: a patch may touch files beside it, or none in it."""
-    releases = known.built_in.megatron.releases
-    return releases[-1].ships[0].split(".")[0] if releases else "megatron"
 
 
 def _touching(below: Sequence[Layer], unit: Unit) -> tuple[str, ...]:
@@ -104,7 +107,7 @@ def _document(
     *,
     patches: Sequence[ForeignPatch],
     fitted: FittedPatch,
-    today: str,
+    header: Header,
 ) -> PatchDocument:
     message = (
         fitted.messages[unit.message or 0].message if unit.message is not None or len(fitted.messages) == 1 else None
@@ -117,10 +120,10 @@ def _document(
         name=name,
         description=PROPOSED + said,
         origin=_origin(patches, message),
-        author=message.author if message and message.author else TODO + "who wrote it",
-        forwarded=TODO + "no, not-needed, or the address of the pull request",
+        author=(message.author if message else "") or header.author or TODO + "who wrote it",
+        forwarded=header.forwarded or TODO + "no, not-needed, or the address of the pull request",
         applied_upstream="",
-        last_update=message.date if message and message.date else today,
+        last_update=(message.date if message else "") or header.today,
         why=PROPOSED + message.body if message and message.body else TODO + "what goes wrong without it",
         needed_when=TODO + "who needs it",
         drop_when=TODO + "what upstream must do before it can go",

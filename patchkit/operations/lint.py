@@ -61,7 +61,7 @@ def lint(
     known: tuple[Target, ...] = ()
     try:
         versions = load_versions(versions_file(folder))
-        known = targets(versions.megatron)
+        known = targets(versions.upstream)
     except SourceError as error:
         findings.append(Finding("schema", error.message))
     try:

@@ -15,6 +15,7 @@ from patchkit.operations.answer import make_manifest
 from patchkit.operations.apply import Ready, prepare
 from patchkit.operations.sources import Workspace
 from patchkit.trees.interface import SourceTree
+from patchkit.trees.layout import holds, of_wheel, open_folder, seen
 
 
 def apply_to(
@@ -29,12 +30,13 @@ def apply_to(
     """Unpack a release's wheel into the new folder ``destination``, patched."""
     from patchkit.trees.archive import WheelTree, unpack  # noqa: PLC0415 - zipfile only where a wheel is read
 
-    tree = WheelTree(wheel)
+    archive = WheelTree(wheel)
+    tree = seen(archive, workspace.versions.upstream)
     return _make_folder(
         workspace,
         tree,
         destination,
-        lambda ready: unpack(tree, destination, ready.edits),
+        lambda ready: unpack(archive, destination, of_wheel(tree, ready.edits)),
         asked=asked,
         patches=patches,
         dry_run=dry_run,
@@ -80,7 +82,8 @@ def apply_wheel(
     """Write a patched wheel, its version suffixed with ``+patchkit.<series digest>``, into ``folder``."""
     from patchkit.trees.archive import WheelTree, copy_wheel, rewrite_wheel  # noqa: PLC0415 - zipfile only where a wheel is read
 
-    tree = WheelTree(wheel)
+    archive = WheelTree(wheel)
+    tree = seen(archive, workspace.versions.upstream)
     ready = prepare(workspace, tree, asked=asked, patches=patches)
     if isinstance(ready, Report):
         return ready
@@ -88,8 +91,8 @@ def apply_wheel(
         return ready.report("would-apply" if ready.edits else ready.idle_verdict, made=str(folder))
     if not ready.edits:
         # Who asked for a wheel in this folder gets one, be it the same.
-        return ready.report(ready.idle_verdict, made=str(copy_wheel(tree, folder)))
-    made = rewrite_wheel(tree, folder, ready.edits, local_version(workspace, patches))
+        return ready.report(ready.idle_verdict, made=str(copy_wheel(archive, folder)))
+    made = rewrite_wheel(archive, folder, of_wheel(tree, ready.edits), local_version(workspace, patches))
     return ready.report("applied", made=str(made))
 
 
@@ -182,10 +185,8 @@ def _existing(workspace: Workspace, destination: Path, asked: str | None, patche
     """Answer for a destination that is not new: already applied, or an error; None when it may be made."""
     if not destination.exists() or (destination.is_dir() and not any(destination.iterdir())):
         return None
-    if (destination / "megatron" / "core").is_dir():
-        from patchkit.trees.directory import open_directory  # noqa: PLC0415 - as the imports above
-
-        tree = open_directory(destination)
+    if holds(destination, workspace.versions.upstream):
+        tree = open_folder(destination, workspace.versions.upstream)
         interrupted = tree.interrupted()
         ready = prepare(workspace, tree, asked=asked, patches=patches) if interrupted is None else None
         if isinstance(ready, Ready) and not ready.edits:

@@ -78,7 +78,7 @@ def check_pins(
     readings = [reading for _, reading in read_files]
     known = Knowledge(
         saver=versions.torch_memory_saver,
-        targets=targets(versions.megatron),
+        targets=targets(versions.upstream),
         minimum=minimum,
         history=Clones(clones),
         patches={reading.path: _patches(path, reading, context) for path, reading in read_files},

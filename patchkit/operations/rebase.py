@@ -51,7 +51,7 @@ def rebase(folder: Path, request: Request, around: Surroundings) -> Rebased:
     )
     _refuse_foreign_list(folder, known, session)
     _refuse_gaps(session)
-    return Run(folder, session, known.listed, around).go(())
+    return Run(folder, session, known.versions, around).go(())
 
 
 def resume(
@@ -100,7 +100,7 @@ def resume(
             hint=f"begin anew with `patchkit rebase --abort{series_option(folder)}`, "
             "or name the commit itself with --onto",
         )
-    run = Run(folder, session, listed.listed, around, edit_dir)
+    run = Run(folder, session, listed.versions, around, edit_dir)
     return run.resume(state, signed, skip=skip)
 
 
@@ -183,7 +183,7 @@ def _upstream(series: Series, known: Known, request: Request, around: Surroundin
         # Else every base would be out of reach, and the answer that there is none.
         ask_repository(request.repository, "rev-parse", "--git-dir")
     return Upstream(
-        known.listed,
+        known.versions,
         request.repository,
         beyond=Beyond(known, tuple(series.files)),
         cache=around.cache,

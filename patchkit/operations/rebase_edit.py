@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from patchkit.core.rebasing.ranges import is_before, lower_bound, narrowed, split
 from patchkit.core.report import Problem
 from patchkit.core.series import HunkSpec, LeftOut, LockDocument, NotNeeded, PatchDocument, VariantSpec
+from patchkit.core.unwritten import PROPOSED
 from patchkit.core.upstream import Target, in_range
 from patchkit.operations.coverage import applies, variants_for
 from patchkit.store.carried import PatchEdit
 from patchkit.store.edit_dir import Settled
-from patchkit.store.new_patch import PROPOSED
 from patchkit.store.series import SeriesPatch
 
 

@@ -57,6 +57,8 @@ class ByHand(msgspec.Struct, frozen=True):
         # What the gates said of the text before it was edited is said anew of the whole file.
         said = {f"{alarm.rule}: line {alarm.line}: {alarm.message}" for alarm in hunk.alarms}
         hunk = replace(hunk, alarms=(), review=tuple(line for line in hunk.review if line not in said))
+        if any(problem.path == hunk.path for problem in variant.problems):
+            return hunk
         place = variant.places.get(hunk.id)
         lost = sum(len(loss.gone) + len(loss.back) for loss in self.losses if hunk.id in loss.ids)
         if hunk.id in self.skipped or ((hunk.id in self.solved or lost) and place is None):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -18,6 +19,9 @@ from patchkit.errors import RevisionNotFoundError, TreeError
 from patchkit.operations.provenance import Touched, brought_by, edges_between
 from patchkit.operations.rebase_carried import CarriedFile, CarriedPatch
 from patchkit.trees.interface import SourceTree
+
+if TYPE_CHECKING:
+    from patchkit.trees.git import GitTree
 
 _AROUND = 3
 """Lines on each side of a place that are asked about when nothing of the target's stands there."""
@@ -40,13 +44,15 @@ def with_history(
     target: Target,
     tree: SourceTree,
     *,
+    instead: Sequence[Target] = (),
     every: bool = False,
     download: bool = True,
 ) -> Named:
     """Return the answer with upstream's commits, and what there is to say about looking for them.
 
     Asked about are the hunks that are in conflict or left out; with ``every`` all. A partial clone is left as it is
-    without ``download``.
+    without ``download``. Of a target without a commit, such as a release that nobody has tagged, the history of a file
+    is that of one of the releases ``instead`` which has the same text.
     """
     from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
     from patchkit.trees.git_program import GitProgram  # noqa: PLC0415 - as above
@@ -54,29 +60,52 @@ def with_history(
     wanted = {hunk.id for hunk in report.hunks if every or hunk.verdict in (*LEFT_OUT, Verdict.CONFLICT.value)}
     if not wanted:
         return Named(report)
-    if carried.base.commit is None or target.commit is None:
-        unknown = carried.base.title if carried.base.commit is None else target.title
-        return Named(report, [f"upstream's commits are not named: the commit of {unknown} is not known"])
+    if carried.base.commit is None:
+        return Named(report, [f"upstream's commits are not named: the commit of {carried.base.title} is not known"])
     try:
         old = GitTree(repository, carried.base.commit, download=download)
-        new = old.at(target.commit)
+        news = [old.at(target.commit)] if target.commit is not None else _stand_ins(old, target, instead)
     except TreeError as error:
         lacks = isinstance(error, RevisionNotFoundError) and GitProgram(repository).shallow
         why_not = f"{error.message}{', and is shallow' if lacks else ''}"
         return Named(report, [f"upstream's commits are not named: {why_not}"], lasting=False)
-    edges = edges_between(old, new)
+    edges: dict[str, frozenset[str]] = {}
     files = {file.path: file for file in carried.files}
     hunks: list[HunkRebase] = []
     unnamed: dict[str, list[str]] = {}
     for hunk in report.hunks:
         if hunk.id in wanted:
-            commits, why_not = brought_by(old, new, _touched(files[hunk.path], hunk, tree), edges=edges)
-            hunk = replace(hunk, commits=commits)  # noqa: PLW2901 - the same hunk with more said
+            new = _same_text(news, hunk.path, tree) if target.commit is None else news[0]
+            why_not = f"the commit of {target.title} is not known, and no release with one has the same text"
+            if new is not None:
+                if new.commit not in edges:
+                    edges[new.commit] = edges_between(old, new)
+                asked = _touched(files[hunk.path], hunk, tree)
+                commits, why_not = brought_by(old, new, asked, edges=edges[new.commit])
+                hunk = replace(hunk, commits=commits)  # noqa: PLW2901 - the same hunk with more said
             if why_not:
                 unnamed.setdefault(why_not, []).append(hunk.id)
         hunks.append(hunk)
     notes = [f"no commits are named for {', '.join(ids)}: {why_not}" for why_not, ids in unnamed.items()]
-    return Named(replace(report, hunks=tuple(hunks)), notes, lasting=not unnamed and not edges)
+    return Named(replace(report, hunks=tuple(hunks)), notes, lasting=not unnamed and not any(edges.values()))
+
+
+def _stand_ins(old: GitTree, target: Target, instead: Sequence[Target]) -> list[GitTree]:
+    """Return the commits of releases up to ``target``, the newest first, as far as the clone has them."""
+    from packaging.version import Version  # noqa: PLC0415 - 15 ms that other commands do without
+
+    limit = Version(target.as_of)
+    earlier = [other for other in instead if other.release and other.commit and Version(other.as_of) <= limit]
+    found: list[GitTree] = []
+    for other in sorted(earlier, key=lambda other: Version(other.as_of), reverse=True):
+        with suppress(TreeError):
+            found.append(old.at(str(other.commit)))
+    return found
+
+
+def _same_text(news: Sequence[GitTree], path: str, tree: SourceTree) -> GitTree | None:
+    text = tree.read(path)
+    return next((new for new in news if new.read(path) == text), None)
 
 
 def _touched(file: CarriedFile, hunk: HunkRebase, tree: SourceTree) -> Touched:

@@ -10,6 +10,7 @@ from patchkit.core.carry_report import SKIPPED, AlarmReport
 from patchkit.core.gating.gates import Rule
 from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase
 from patchkit.core.unified import print_patch
+from patchkit.core.unwritten import is_unwritten
 from patchkit.operations.checks import run_checks
 from patchkit.operations.coverage import expected_hunks, left_out_before, variants_for, why_not_needed
 from patchkit.operations.rebase_carried import CarriedPatch
@@ -18,7 +19,6 @@ from patchkit.operations.rebase_session import Considered, Session
 from patchkit.operations.rebase_targets import existing_result
 from patchkit.operations.rebase_variant import Variant, left_out, make_variant
 from patchkit.store.edit_dir import Settled
-from patchkit.store.new_patch import is_unwritten
 from patchkit.store.series import SeriesPatch
 
 

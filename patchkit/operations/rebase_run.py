@@ -13,7 +13,7 @@ from patchkit.core.rebasing.memory import Resolution
 from patchkit.core.rebasing.rebased import Rebased
 from patchkit.core.report import Problem
 from patchkit.core.upstream import PinnedCommit, VersionsDocument
-from patchkit.operations.coverage import left_out_before
+from patchkit.operations.coverage import is_uncarried, left_out_before
 from patchkit.operations.rebase_hand import ByHand, read_by_hand
 from patchkit.operations.rebase_history import with_history
 from patchkit.operations.rebase_judge import consider, judge, settled_text
@@ -105,8 +105,14 @@ class Run:
         """Go on from an answer; the first one that a person has to decide is where the rebase stops."""
         repository = self._session.request.repository
         if repository is not None and considered.carried is not None:
+            session = self._session
             named = with_history(
-                considered.report, considered.carried, repository, self._session.target, self._session.tree
+                considered.report,
+                considered.carried,
+                repository,
+                session.target,
+                session.tree,
+                instead=session.upstream.known,
             )
             considered = replace(considered, report=named.report)
             self._notes += [f"{patch.name}: {note}" for note in named.notes]
@@ -145,10 +151,16 @@ class Run:
         return self._answer(verdict, ok=True, written=written.files, removed=written.removed)
 
     def _nothing_new(self) -> bool:
-        """Whether each patch has a variant for the target, and the lock has the target."""
-        served = all(settled.report.state in ("already", "not-needed", "kept") for _, settled, _ in self._settled)
+        """Whether each patch has a variant for the target, and the lock has the target with it."""
+        target = self._session.target
+        served = all(
+            settled.report.state in ("not-needed", "kept")
+            # What fits is there, but patch.yaml calls the patch not needed still: that has to be written.
+            or (settled.report.state == "already" and not is_uncarried(patch.document, target))
+            for patch, settled, _ in self._settled
+        )
         lock = read_lock(self._folder)
-        known = lock is not None and self._session.target.name in lock.targets
+        known = lock is not None and target.name in lock.targets
         return (
             served
             and known

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -13,18 +13,13 @@ from patchkit.core.placement import FileRefused, place_file
 from patchkit.core.upstream import PinnedCommit, Release, Target, VersionsDocument, find_target, targets
 from patchkit.errors import StoreError, TreeError, UsageError
 from patchkit.operations.coverage import variants_for
-from patchkit.operations.import_base import pinned_commit
-from patchkit.operations.known import Known, ships
+from patchkit.operations.import_base import pinned_commit, tag_asked
+from patchkit.operations.known import Known
 from patchkit.operations.layers import Layer, layers
 from patchkit.operations.regenerate import source_opener
 from patchkit.progress import Reporter, silent
 from patchkit.store.series import Series, SeriesPatch
 from patchkit.trees.interface import SourceTree
-
-if TYPE_CHECKING:
-    from patchkit.trees.git import GitTree
-
-_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 
 class Beyond(NamedTuple):
@@ -49,7 +44,8 @@ class Upstream:
         download: bool = True,
         reporter: Reporter = silent,
     ) -> None:
-        self._targets = targets(versions.megatron)
+        self._upstream = versions.upstream
+        self._targets = targets(versions.upstream)
         self._repository = repository
         self._download = download
         self._open = source_opener(
@@ -82,12 +78,18 @@ class Upstream:
             return self._revision(asked)
         return target, self._reachable(target)
 
+    @property
+    def known(self) -> tuple[Target, ...]:
+        """Every target that the series or, if it may go beyond them, patchkit lists."""
+        return self._beyond.known.targets if self._beyond else self._targets
+
     def _reachable(self, target: Target) -> SourceTree:
         tree = self.tree(target)
         if tree is None:
             self._miss(target)
             raise UsageError(
-                f"the text of {target.title} is out of reach", hint="give a clone of Megatron-LM with --git REPO"
+                f"the text of {target.title} is out of reach",
+                hint=f"give a clone of {self._upstream.name} with --git REPO",
             )
         return tree
 
@@ -109,13 +111,15 @@ class Upstream:
         if self._beyond is None or target is None:
             return None
         release = target.release
-        unshipped = [path for path in self._beyond.paths if release is not None and not ships(release, path)]
+        unshipped = [
+            path for path in self._beyond.paths if release is not None and not self._upstream.ships(release, path)
+        ]
         if release is not None and unshipped:
             spelling = target.tag or target.commit
             if self._repository is None or spelling is None:
                 raise UsageError(
                     f"the wheel of {target.title} has no {unshipped[0]}: it ships {' and '.join(release.ships)}",
-                    hint="give a clone of Megatron-LM with --git REPO: the release is taken as the commit of its tag",
+                    hint=f"give a clone of {self._upstream.name} with --git REPO: its tag's commit is taken",
                 )
             return self._revision(spelling, f"{spelling} as it is in git: its wheel has not all of the files")
         entry = self._beyond.known.entry(target)
@@ -131,7 +135,7 @@ class Upstream:
         for target in self._targets:
             if target.release is None and target.commit == tree.commit:
                 return target, tree
-        self.added = pinned_commit(tree, note, name=_tag(tree))
+        self.added = pinned_commit(tree, self._upstream, note, name=tag_asked(tree))
         target = Target(self.added.name, self.added.as_of, None, tree.commit, {}, None)
         self._trees[tree.commit] = tree
         return target, tree
@@ -172,8 +176,8 @@ class Upstream:
         """Return the base of a patch and how it lies there.
 
         That is the target, or earlier commit of the target, ``asked`` for; else the newest release before ``target`` on
-        which the patch fits; else what is no release and has the nearest earlier as-of version. Raises UsageError when
-        there is none.
+        which the patch fits; else what is no release and has the nearest earlier as-of version; ``target`` itself where
+        there is nothing before it. Raises UsageError when there is none.
         """
         if asked is not None:
             base = self._earlier(asked, target)
@@ -183,7 +187,8 @@ class Upstream:
                     f"{patch.name} has no variant for {base.title}", hint="name another base with --from BASE"
                 )
             return base, layer
-        for base in self._before(target):
+        earlier = self._before(target)
+        for base in earlier:
             try:
                 layer = self.layer(series, patch, base)
             except StoreError:
@@ -195,6 +200,12 @@ class Upstream:
                 return base, layer
             if variants_for(patch.document, base) and self.tree(base) is None:
                 self._miss(base)
+        if not earlier and target in self._targets:
+            # What the series was made for has nothing before it.
+            with suppress(StoreError):
+                own = self.layer(series, patch, target)
+                if own is not None:
+                    return target, own
         later = [other.title for other in self._targets if variants_for(patch.document, other)]
         such_as = f", such as {later[0]}" if later else ""
         raise UsageError(
@@ -225,14 +236,6 @@ class Upstream:
         earlier.sort(key=lambda other: Version(other.as_of), reverse=True)
         # Sorting is stable: releases first, each group the newest first.
         return sorted(earlier, key=lambda other: other.release is None)
-
-
-def _tag(tree: GitTree) -> str | None:
-    """Return the name of the tag as which a revision was asked for; None when it was not, or no file can have it."""
-    name = tree.revision.removeprefix("refs/").removeprefix("tags/")
-    listing = tree.ask("for-each-ref", "--format=%(refname:strip=2)", "--points-at", tree.commit, "refs/tags")
-    # Variants and generated files are named after their target.
-    return name if name in listing.decode("utf-8", "replace").split("\n") and _FILE_NAME.fullmatch(name) else None
 
 
 def existing_result(

@@ -50,7 +50,9 @@ def make_variant(carried: CarriedPatch, after: Mapping[str, bytes | None]) -> Va
             files.append(found)
             scopes.update(_moved_scopes(carried, found, file.texts.before, after[file.path]))
     present = {hunk.id for file in files for hunk in file.hunks}
-    hunks = tuple(_in_line(hunk, present) for hunk in carried.hunks)
+    # Of a file whose text cannot be said nobody knows what is in it.
+    unsaid = {problem.path for problem in problems}
+    hunks = tuple(hunk if hunk.path in unsaid else _in_line(hunk, present) for hunk in carried.hunks)
     places = {hunk.id: _place(hunk) for file in files for hunk in file.hunks}
     return Variant(Patch(tuple(files), carried.layer.text.preamble), hunks, scopes, places, tuple(problems))
 

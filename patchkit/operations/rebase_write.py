@@ -83,7 +83,7 @@ def write_series(
 def _write_sources(stage: Stage, decided: Decided, today: str) -> tuple[Problem, ...]:
     session = decided.session
     target = session.target
-    known = targets(decided.versions.megatron)
+    known = targets(decided.versions.upstream)
     lock = read_lock(stage.folder)
     for patch, settled, text in decided.settled:
         if not _changes(settled, patch, target):

@@ -24,6 +24,7 @@ from patchkit.store.lock import GENERATED, LOCK, print_lock, read_lock, text_dig
 from patchkit.store.series import Series, SeriesPatch, load_series
 from patchkit.store.versions import add_blobs, load_versions
 from patchkit.trees.interface import SourceTree
+from patchkit.trees.layout import seen
 
 OpenSource = Callable[[Target], "SourceTree | None"]
 """Gives the upstream tree of a target, or None where it is out of reach."""
@@ -76,7 +77,7 @@ def regenerate(
     locked: dict[str, TargetLock] = {}
     files: dict[Path, bytes] = {}
     blobs: dict[str, dict[str, str]] = {}
-    for target in targets(versions.megatron):
+    for target in targets(versions.upstream):
         reporter.step(f"{target.title}")
         generated = folder / GENERATED / target.generated_name
         tree = open_source(target)
@@ -104,7 +105,7 @@ def regenerate(
         return Regenerated(ok=False, written=(), removed=(), kept=tuple(kept), problems=tuple(problems))
     lock = LockDocument(SCHEMA, series.digest, {patch.name: patch.digest for patch in series.patches}, locked)
     files[folder / LOCK] = print_lock(lock)
-    if any(path not in target.blobs for target in targets(versions.megatron) for path in blobs.get(target.name, {})):
+    if any(path not in target.blobs for target in targets(versions.upstream) for path in blobs.get(target.name, {})):
         if versions_path.parent.resolve() not in (folder.resolve(), folder.resolve().parent.parent):
             # The built-in file is another project's: this series needs its own to record blob ids in.
             hint = f"copy {versions_path} into {folder}"
@@ -144,8 +145,9 @@ def source_opener(
 
             if offline:
                 cached = cached_release(target, cache=cache)
-                return None if cached is None else WheelTree(cached)
-            return WheelTree(fetch_release(versions, target, cache=cache, reporter=reporter))
+                return None if cached is None else seen(WheelTree(cached), versions.upstream)
+            wheel = fetch_release(versions, target, cache=cache, reporter=reporter)
+            return seen(WheelTree(wheel), versions.upstream)
         if repository is None or target.commit is None:
             return None
         from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for

@@ -50,7 +50,7 @@ def load_workspace(patches: Path | None = None) -> Workspace:
     refuse_bad_ranges(series)
     path = versions_file(folder)
     versions = load_versions(path)
-    known = targets(versions.megatron)
+    known = targets(versions.upstream)
     lock = load_lock(series)
     strange = [name for name in lock.targets if name not in {target.name for target in known}]
     if strange:
@@ -87,7 +87,7 @@ def fetch_release(
             hint="name the Python that will install it with --python X.Y",
         )
     return fetch_wheel(
-        versions.megatron.distribution,
+        versions.upstream.distribution,
         target.release.version,
         target.release.files,
         cache=cache or default_cache(),
@@ -153,7 +153,7 @@ def find_revision(workspace: Workspace, repository: Path, megatron: str) -> tupl
     spellings = [
         None if megatron == "latest" else megatron,
         target.tag,
-        f"core_v{target.name}",
+        target.usual_tag or None,
         f"origin/{target.name}",
         target.commit,
     ]

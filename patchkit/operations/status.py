@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from patchkit.core.manifest import Manifest
 from patchkit.core.report import PatchReport, Problem, Report
 from patchkit.core.state import State
-from patchkit.operations.answer import Answer, failed_checks, read_manifest
+from patchkit.operations.answer import Answer, failed_checks, read_manifest, uncarried
 from patchkit.operations.checks import run_checks
 from patchkit.operations.explain import patch_problems
 from patchkit.operations.plan import assess
@@ -57,6 +57,7 @@ def verify(workspace: Workspace, tree: SourceTree, *, asked: str | None = None, 
                 )
             )
         problems.extend(_in_doubt(workspace, found, found.target, patch))
+    problems.extend(uncarried(workspace, workspace.named(found.target), (patch.name for patch in states)))
     record = read_manifest(tree)
     problems.extend(_contradictions(workspace, record, found.target, states))
     # The checks of a patch that is not applied fail, which says nothing that has not been said.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from patchkit.operations.coverage import is_uncarried
 from patchkit.operations.sources import Workspace
 
 
@@ -23,14 +24,16 @@ class Supported:
     yanked: str | None
     """The index' reason, when the release was yanked."""
     variants: dict[str, str | None]
-    """Variant by patch name; None where the target does not need the patch."""
+    """Variant by patch name; None where the target does not need the patch, or nobody has carried it there yet."""
+    uncarried: tuple[str, ...] = ()
+    """Patches that nobody has carried there yet."""
 
 
 def supported(workspace: Workspace) -> tuple[Supported, ...]:
     """Return a row for every target in the lock, in the order of upstream_versions.yaml."""
-    megatron = workspace.versions.megatron
-    dates = {branch.name: branch.date for branch in megatron.branches}
-    dates |= {commit.name: commit.date for commit in megatron.commits}
+    upstream = workspace.versions.upstream
+    dates = {branch.name: branch.date for branch in upstream.branches}
+    dates |= {commit.name: commit.date for commit in upstream.commits}
     rows: list[Supported] = []
     for target in workspace.targets:
         locked = workspace.sources.lock.targets.get(target.name)
@@ -47,6 +50,9 @@ def supported(workspace: Workspace) -> tuple[Supported, ...]:
                 commit=target.commit,
                 yanked=release.yanked if release else None,
                 variants={name: lock.variant for name, lock in locked.patches.items()},
+                uncarried=tuple(
+                    patch.name for patch in workspace.sources.series.patches if is_uncarried(patch.document, target)
+                ),
             )
         )
     return tuple(rows)

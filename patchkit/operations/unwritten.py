@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from patchkit.core.series import PatchDocument, SeriesDocument
-from patchkit.store.new_patch import is_unwritten
+from patchkit.core.unwritten import is_unwritten
 
 
 def unwritten(document: PatchDocument | SeriesDocument) -> Iterator[tuple[str, str]]:

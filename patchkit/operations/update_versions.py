@@ -9,7 +9,7 @@ from pathlib import Path
 
 from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.report import Problem
-from patchkit.core.upstream import Megatron, Release, Target
+from patchkit.core.upstream import Release, Target, Upstream
 from patchkit.core.upstream_report import FoundRelease
 from patchkit.operations.coverage import refuse_bad_ranges, variants_for
 from patchkit.operations.discover import Discovered
@@ -20,6 +20,7 @@ from patchkit.store.location import own_versions_file
 from patchkit.store.series import Series, load_series
 from patchkit.store.versions import add_releases, load_versions
 from patchkit.trees.archive import WheelTree
+from patchkit.trees.layout import seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def update(
     installed patchkit, SourceError, and the errors of ``patchkit.trees.index.fetch_wheel``; nothing is written then.
     """
     path = own_versions_file(folder)
-    megatron = load_versions(path).megatron
+    upstream = load_versions(path).upstream
     series = load_series(folder)
     refuse_bad_ranges(series)
     notes: list[str] = []
@@ -61,12 +62,12 @@ def update(
     remarks: dict[str, dict[str, str]] = {}
     for found in discovered.found:
         reason = _why_not_yet(found, discovered)
-        if any(found.version == release.version for release in megatron.releases):
+        if any(found.version == release.version for release in upstream.releases):
             continue
         if reason is not None:
             notes.append(f"v{found.version} is not added: {reason}")
             continue
-        release = _release(found, discovered, megatron, series, cache=cache or default_cache(), reporter=reporter)
+        release = _release(found, discovered, upstream, series, cache=cache or default_cache(), reporter=reporter)
         other = _differing(release, repository)
         if other is None or other:
             problems += _not_the_tag(release, repository, other)
@@ -75,7 +76,7 @@ def update(
         remarks[release.version] = _remarks(release, discovered)
     if not releases:
         return Updated(problems=tuple(problems), notes=tuple(notes))
-    _mark_the_same((*megatron.releases, *releases), remarks)
+    _mark_the_same((*upstream.releases, *releases), remarks)
     write_files({path: add_releases(path, releases, remarks)})
     return Updated((str(path),), tuple(release.version for release in releases), tuple(problems), tuple(notes))
 
@@ -92,13 +93,14 @@ def _why_not_yet(found: FoundRelease, discovered: Discovered) -> str | None:
 
 
 def _release(
-    found: FoundRelease, discovered: Discovered, megatron: Megatron, series: Series, *, cache: Path, reporter: Reporter
+    found: FoundRelease, discovered: Discovered, upstream: Upstream, series: Series, *, cache: Path, reporter: Reporter
 ) -> Release:
     from patchkit.trees.index import fetch_wheel  # noqa: PLC0415 - only fetching needs it
 
     listed = discovered.releases[found.version]
-    wheel = WheelTree(fetch_wheel(megatron.distribution, found.version, listed.files, cache=cache, reporter=reporter))
-    blobs = {path: blob_id_if_any(wheel.read(path)) for path in _touched(found.version, megatron, series)}
+    wheel = WheelTree(fetch_wheel(upstream.distribution, found.version, listed.files, cache=cache, reporter=reporter))
+    tree = seen(wheel, upstream)
+    blobs = {path: blob_id_if_any(tree.read(path)) for path in _touched(found.version, upstream, series)}
     return Release(
         version=found.version,
         tag=found.tag,
@@ -112,11 +114,11 @@ def _release(
     )
 
 
-def _touched(version: str, megatron: Megatron, series: Series) -> list[str]:
+def _touched(version: str, upstream: Upstream, series: Series) -> list[str]:
     """Return the files that the series touches on a release, and those it touches on the listed one below."""
     from packaging.version import Version  # noqa: PLC0415 - slow, and needed here alone
 
-    below = [release for release in megatron.releases if Version(release.version) < Version(version)]
+    below = [release for release in upstream.releases if Version(release.version) < Version(version)]
     paths = set(max(below, key=lambda release: Version(release.version)).blobs) if below else set()
     target = Target(version, version, None, None, {}, None)
     for patch in series.patches:

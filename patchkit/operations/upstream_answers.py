@@ -13,12 +13,12 @@ from patchkit.core.gating.gates import Rule
 from patchkit.core.model import FilePatch, Hunk, Patch
 from patchkit.core.series import PatchDocument
 from patchkit.core.unified import print_patch
+from patchkit.core.unwritten import is_unwritten
 from patchkit.core.upstream import Target
 from patchkit.core.upstream_report import GroupAnswer, HunkAnswer, PatchAnswer, State, TargetAnswer, worst
 from patchkit.operations.coverage import applies
 from patchkit.operations.upstream_targets import Asked, Wanted
 from patchkit.store.location import series_option
-from patchkit.store.new_patch import is_unwritten
 
 _GONE = frozenset({Verdict.UPSTREAMED.value, Verdict.OBSOLETE.value})
 

@@ -14,6 +14,7 @@ from patchkit.core.report import CheckReport
 from patchkit.core.upstream_report import ConflictReport, HunkAnswer, PatchAnswer, State
 from patchkit.errors import PatchkitError, StoreError, UsageError
 from patchkit.operations.checks import run_checks
+from patchkit.operations.known import load_known
 from patchkit.operations.rebase_carried import CarriedPatch
 from patchkit.operations.rebase_history import with_history
 from patchkit.operations.rebase_judge import consider
@@ -71,6 +72,7 @@ def with_upstream(
         repository,
         session.target,
         session.tree,
+        instead=() if session.target.commit is not None else load_known(session.series.folder).targets,
         every=every,
         download=False,
     )

@@ -71,7 +71,9 @@ def check_upstream(
         # Nobody expects an answer about what is neither listed nor found.
         unasked = {f"v{release.version}" for release in shipped}
         earlier = [title for title in earlier if title not in unasked]
-    wanted = as_carried(wanted, workspace.sources.series.files, workspace.targets, asked.repository)
+    wanted = as_carried(
+        wanted, workspace.sources.series.files, workspace.targets, asked.repository, workspace.versions.upstream
+    )
     notes = (f"not looked at, older than what the series was made for: {', '.join(earlier)}",) if earlier else ()
     answers, told = _answers(workspace, asked, wanted, cache or default_cache(), reporter)
     states = [answer.state for answer in answers if answer.state != "unreachable"]
@@ -87,7 +89,7 @@ def check_upstream(
         verdict=verdict,
         series=str(folder),
         digest=series.digest,
-        repository=workspace.versions.megatron.repository,
+        repository=workspace.versions.upstream.repository,
         targets=answers,
         # Somebody who names targets asks about these.
         found=() if asked.onto else discovery.found,

@@ -14,6 +14,7 @@ from patchkit.core.report import Problem
 from patchkit.core.reported import fingerprint
 from patchkit.core.upstream_report import PatchAnswer, TargetAnswer
 from patchkit.errors import DigestMismatchError, StoreError, TreeError, UnsafePathError
+from patchkit.operations.coverage import is_uncarried
 from patchkit.operations.locked import Sources
 from patchkit.operations.processes import dealt_out
 from patchkit.operations.rebase_session import Request, Session
@@ -116,7 +117,8 @@ class Look:
         if other and wanted.recorded is None:
             problem = not_recorded(wanted.target, other)
             return replace(answer, state="broken", reason=problem.message, problems=(problem,))
-        if lock is not None and not other and self._asked.base is None:
+        waits = any(is_uncarried(patch.document, wanted.target) for patch in self._series.patches)
+        if lock is not None and not other and not waits and self._asked.base is None:
             return self._finished(answer, wanted, tree, self._recorded(wanted, tree))
         answer = replace(answer, moved=bool(other))
         request = Request(onto=wanted.target.name, base=self._base(wanted), repository=self._asked.repository)

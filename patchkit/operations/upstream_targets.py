@@ -12,10 +12,10 @@ import msgspec
 from msgspec.structs import replace
 
 from patchkit.core.series import LockDocument
-from patchkit.core.upstream import Release, Target, VersionsDocument, find_target, targets
+from patchkit.core.upstream import Release, Target, Upstream, VersionsDocument, find_target, targets
 from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
-from patchkit.operations.known import load_known, ships
+from patchkit.operations.known import load_known
 from patchkit.trees.git_program import GitProgram, ask_repository
 
 Kind = Literal["release", "branch", "commit", "revision"]
@@ -56,7 +56,7 @@ def all_wanted(
     cannot be read at all.
     """
     clone = _Clone(repository, versions) if repository is not None else None
-    wanted = [_listed(versions, target, clone) for target in targets(versions.megatron)]
+    wanted = [_listed(versions, target, clone) for target in targets(versions.upstream)]
     newest = [_unlisted(release) for release in extra]
     at = sum(each.kind == "release" for each in wanted)
     return [*wanted[:at], *newest, *wanted[at:]]
@@ -81,7 +81,11 @@ def shipped_releases(folder: Path, beside: Collection[str] = ()) -> list[Release
 
 
 def as_carried(
-    wanted: Iterable[Wanted], touched: Iterable[str], known: Sequence[Target], repository: Path | None
+    wanted: Iterable[Wanted],
+    touched: Iterable[str],
+    known: Sequence[Target],
+    repository: Path | None,
+    upstream: Upstream,
 ) -> list[Wanted]:
     """Return releases that the series does not list as rebase takes them, everything else as it is.
 
@@ -96,8 +100,8 @@ def as_carried(
         if each.listed or release is None:
             found.append(each)
         elif each.target.commit not in commits:
-            unshipped = [path for path in paths if not ships(release, path)] if release.ships != UNSEEN else []
-            found.append(_of_tag(each, release, unshipped[0], repository) if unshipped else each)
+            unshipped = [path for path in paths if not upstream.ships(release, path)] if release.ships != UNSEEN else []
+            found.append(_of_tag(each, release, unshipped[0], repository, upstream) if unshipped else each)
     return found
 
 
@@ -105,13 +109,13 @@ UNSEEN = ("?",)
 """What a release ships of which nobody has read the wheel."""
 
 
-def _of_tag(wanted: Wanted, release: Release, unshipped: str, repository: Path | None) -> Wanted:
+def _of_tag(wanted: Wanted, release: Release, unshipped: str, repository: Path | None, upstream: Upstream) -> Wanted:
     if repository is None or release.tag is None or release.commit is None:
         ships_what = " and ".join(release.ships)
         return replace(
             wanted,
             missing=f"the wheel of v{release.version} has no {unshipped}: it ships {ships_what}",
-            hint="give a clone of Megatron-LM with --git REPO: the release is taken as the commit of its tag",
+            hint=f"give a clone of {upstream.name} with --git REPO: its tag's commit is taken",
         )
     target = Target(release.tag, release.version, None, release.commit, {}, None)
     return replace(wanted, target=target, kind="revision")
@@ -128,7 +132,7 @@ def worth_a_look(versions: VersionsDocument, found: Iterable[Release | FoundRele
     by_version = {Version(release.version): release for release in found}
     final = [release for version, release in by_version.items() if not version.is_prerelease]
     newest = max(by_version, default=None)
-    known = [Version(release.version) for release in (*versions.megatron.releases, *final)]
+    known = [Version(release.version) for release in (*versions.upstream.releases, *final)]
     if newest is not None and newest.is_prerelease and newest > max(known, default=Version("0")):
         return [*final, by_version[newest]]
     return final
@@ -160,7 +164,7 @@ def named(
     Raises UsageError, TreeError.
     """
     clone = _Clone(repository, versions) if repository is not None else None
-    known = targets(versions.megatron)
+    known = targets(versions.upstream)
     others = {release.version: release for release in extra}
     found = [_named(name, versions, known, others, clone) for name in names]
     return list({each.target.name: each for each in found}.values())
@@ -176,13 +180,13 @@ def _named(
     try:
         return _listed(versions, find_target(known, name), clone)
     except UsageError as error:
-        new = others.get(name.removeprefix("core_").removeprefix("v"))
+        new = others.get(versions.upstream.version_in(name) or name.removeprefix("v"))
         if new is not None:
             return _unlisted(new)
         if clone is None:
             hint = f"{error.hint}; for another revision give a clone with --git REPO"
             raise UsageError(error.message, hint=hint) from error
-    return clone.revision(name, known)
+    return clone.revision(name, known, versions.upstream)
 
 
 def base_named(known: tuple[Target, ...], asked: Asked) -> str | None:
@@ -204,13 +208,15 @@ def base_named(known: tuple[Target, ...], asked: Asked) -> str | None:
 def _listed(versions: VersionsDocument, target: Target, clone: _Clone | None) -> Wanted:
     if target.release is not None:
         return Wanted(target=target, kind="release", date=target.release.date)
-    branch = next((each for each in versions.megatron.branches if each.name == target.name), None)
-    commit = next((each for each in versions.megatron.commits if each.name == target.name), None)
+    branch = next((each for each in versions.upstream.branches if each.name == target.name), None)
+    commit = next((each for each in versions.upstream.commits if each.name == target.name), None)
     kind: Kind = "branch" if branch is not None else "commit"
     date = branch.date if branch is not None else commit.date if commit is not None else ""
     wanted = Wanted(target=target, kind=kind, date=date)
     if clone is None:
-        return replace(wanted, missing="it is no release", hint="give a clone of Megatron-LM with --git REPO")
+        return replace(
+            wanted, missing="it is no release", hint=f"give a clone of {versions.upstream.name} with --git REPO"
+        )
     return clone.tip(wanted) if branch is not None else clone.pinned(wanted)
 
 
@@ -220,7 +226,7 @@ class _Clone:
     def __init__(self, repository: Path, versions: VersionsDocument) -> None:
         self._repository = repository
         self._program = GitProgram(repository, download=False)
-        self._versions = versions.megatron
+        self._versions = versions.upstream
 
     @cached_property
     def _commits(self) -> Mapping[str, str | None]:
@@ -255,7 +261,7 @@ class _Clone:
             return replace(wanted, missing=error.message, hint=error.hint or "")
         return wanted
 
-    def revision(self, name: str, known: Sequence[Target]) -> Wanted:
+    def revision(self, name: str, known: Sequence[Target], upstream: Upstream) -> Wanted:
         """Return any revision as a target. Raises RevisionNotFoundError."""
         from patchkit.operations.import_base import pinned_commit  # noqa: PLC0415 - reading patches takes 50 ms to load
         from patchkit.trees.git import GitTree  # noqa: PLC0415 - for a revision that nobody listed
@@ -264,7 +270,7 @@ class _Clone:
         for target in known:
             if target.release is None and target.commit == tree.commit:
                 return Wanted(target=target, kind="commit", date=_day(self._program, tree.commit))
-        pinned = pinned_commit(tree)
+        pinned = pinned_commit(tree, upstream)
         # The name that was asked for is what the reader knows it by; a commit id is cut to what tells it apart.
         title = pinned.name if tree.commit.startswith(name.lower()) else name
         target = Target(title, pinned.as_of, None, tree.commit, {}, None)

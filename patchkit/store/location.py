@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from patchkit.errors import UsageError
+from patchkit.errors import StoreError, UsageError
 
 VERSIONS = "upstream_versions.yaml"
 
@@ -27,14 +27,29 @@ def own_patches() -> Path:
     """Return the series of the current directory. Raises UsageError when there is none."""
     here = Path("patches") / "megatron"
     if not here.is_dir():
-        raise UsageError("which series? there is no patches/megatron here", hint="name its folder with --patches DIR")
+        raise UsageError(
+            "which series? there is no patches/megatron here",
+            hint="name its folder with --patches DIR; `patchkit init` makes one",
+        )
     return here
 
 
 def series_option(patches: Path) -> str:
     """Return the option that names a series in a command for a shell, a space before it; empty where none is needed."""
-    taken_anyway = Path("patches") / "megatron", default_patches()
+    project = _of_settings()
+    taken_anyway = (Path("patches") / "megatron", default_patches()) if project is None else (project,)
     return "" if patches in taken_anyway else f" --patches {shlex.quote(str(patches))}"
+
+
+def _of_settings() -> Path | None:
+    """Return the series of the project's settings; None without any, or with some that cannot be read."""
+    from patchkit.store.settings import find_settings  # noqa: PLC0415 - only where a command is suggested
+
+    try:
+        found = find_settings(Path())
+    except StoreError:
+        return None
+    return found.patches if found else None
 
 
 def versions_file(patches: Path) -> Path:

@@ -14,13 +14,10 @@ import msgspec
 from patchkit.core.model import FilePatch, Patch
 from patchkit.core.series import SCHEMA, HunkSpec, NotNeeded, PatchDocument, SeriesEntry
 from patchkit.core.unified import print_patch
-from patchkit.core.upstream import PinnedCommit, Release, Target
+from patchkit.core.unwritten import TODO
+from patchkit.core.upstream import Branch, PinnedCommit, Release, Target, VersionsDocument
 from patchkit.errors import UsageError
-
-PROPOSED = "PROPOSED: "
-"""Begins a text that patchkit made up; whoever has read it and finds it right takes the word away."""
-TODO = "TODO: "
-"""Begins a text that says what is to be written there."""
+from patchkit.store.versions import section_of
 
 _PATCH_COMMENT = (
     "Made by `patchkit import`. Texts that begin with PROPOSED or TODO wait for a person; `patchkit lint` names them."
@@ -36,11 +33,6 @@ def refuse_bad_name(name: str) -> None:
     """Raise UsageError for a name that no patch can have."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot be the name of a patch", hint="lower case letters, digits and hyphens")
-
-
-def is_unwritten(text: str) -> bool:
-    """Tell whether a text still waits for a person."""
-    return text.lstrip().startswith((PROPOSED.strip(), TODO.strip()))
 
 
 def not_carried(name: str, target: Target, others: Sequence[str]) -> tuple[NotNeeded, ...]:
@@ -90,24 +82,25 @@ def extended_series(text: bytes, file: str, groups: Mapping[str, str], entries: 
     return rewrite_yaml(text, file, change)
 
 
-def versions_text(distribution: str, repository: str, added: Release | PinnedCommit) -> bytes:
-    """Print an upstream_versions.yaml with one target."""
-    release = isinstance(added, Release)
-    value = {
-        "schema": SCHEMA,
-        "megatron": {
-            "distribution": distribution,
-            "repository": repository,
-            "releases": [_bare_target(added)] if release else [],
-            **({} if release else {"commits": [_bare_target(added)]}),
-        },
-        "torch-memory-saver": {
-            "distribution": "torch-memory-saver",
-            "repository": "https://github.com/fzyzcjy/torch_memory_saver",
-            "releases": [],
-        },
-    }
-    return _printed(value, _VERSIONS_COMMENT)
+def versions_text(like: VersionsDocument, added: Sequence[Release | Branch | PinnedCommit]) -> bytes:
+    """Print an upstream_versions.yaml for the upstream of ``like``, with other targets: ``added``, in their order."""
+    upstream = like.upstream
+    described: dict[str, Any] = {"distribution": upstream.distribution, "repository": upstream.repository}
+    if like.section == "upstream":
+        described = {
+            "name": upstream.name,
+            **described,
+            "packages": list(upstream.packages),
+            **({"source": upstream.source} if upstream.source else {}),
+            "tag": upstream.tag,
+            **({"version-file": upstream.version_file} if upstream.version_file else {}),
+        }
+    described["releases"] = [_bare_target(each) for each in added if isinstance(each, Release)]
+    for key, kind in (("branches", Branch), ("commits", PinnedCommit)):
+        entries = [_bare_target(each) for each in added if isinstance(each, kind)]
+        if entries:
+            described[key] = entries
+    return _printed({"schema": SCHEMA, like.section: described}, _VERSIONS_COMMENT)
 
 
 def extended_versions(text: bytes, file: str, added: Release | PinnedCommit) -> bytes:
@@ -115,11 +108,11 @@ def extended_versions(text: bytes, file: str, added: Release | PinnedCommit) -> 
     from patchkit.store.yaml_text import insert_entry, rewrite_yaml  # noqa: PLC0415 - only writing needs it
 
     def change(document: Any) -> None:
-        megatron = document["megatron"]
+        upstream = section_of(document)
         section = "releases" if isinstance(added, Release) else "commits"
-        if not megatron.get(section):
-            megatron[section] = []
-        entries = megatron[section]
+        if not upstream.get(section):
+            upstream[section] = []
+        entries = upstream[section]
         place = len(entries)
         if isinstance(added, Release):
             from packaging.version import Version  # noqa: PLC0415 - only writing needs it
@@ -127,7 +120,7 @@ def extended_versions(text: bytes, file: str, added: Release | PinnedCommit) -> 
             # The order tells which release is the latest.
             version = Version(added.version)
             place = next((at for at, one in enumerate(entries) if Version(str(one["version"])) > version), place)
-        insert_entry(megatron, section, place, _bare_target(added))
+        insert_entry(upstream, section, place, _bare_target(added))
 
     return rewrite_yaml(text, file, change)
 
@@ -203,6 +196,6 @@ def _bare(value: Any) -> Any:
     return value
 
 
-def _bare_target(target: Release | PinnedCommit) -> dict[str, Any]:
+def _bare_target(target: Release | Branch | PinnedCommit) -> dict[str, Any]:
     value: dict[str, Any] = msgspec.to_builtins(target)
     return {key: item for key, item in value.items() if not (key in ("yanked", "note") and not item)}

@@ -94,6 +94,13 @@ class Series(msgspec.Struct, frozen=True):
 
 def load_series(folder: Path) -> Series:
     """Read a series. Raises StoreError."""
+    if folder.is_dir() and not (folder / "series.yaml").exists():
+        raise StoreError(
+            str(folder / "series.yaml"),
+            None,
+            "there is no patch yet",
+            hint="`patchkit import FILE` makes the first one",
+        )
     series_text = read_file(folder / "series.yaml")
     document = parse_document(SeriesDocument, series_text, str(folder / "series.yaml"))
     patches: list[SeriesPatch] = []

@@ -15,15 +15,17 @@ def load_versions(path: Path) -> VersionsDocument:
     """Read the file. Raises StoreError that names file, key and line."""
     document = load_document(VersionsDocument, path)
     names: set[str] = set()
-    megatron = document.megatron
+    upstream = document.upstream
     for section, key, items in (
-        ("releases", "version", [release.version for release in megatron.releases]),
-        ("branches", "name", [branch.name for branch in megatron.branches]),
-        ("commits", "name", [commit.name for commit in megatron.commits]),
+        ("releases", "version", [release.version for release in upstream.releases]),
+        ("branches", "name", [branch.name for branch in upstream.branches]),
+        ("commits", "name", [commit.name for commit in upstream.commits]),
     ):
         for position, name in enumerate(items):
             if name in names:
-                raise StoreError(str(path), f"megatron.{section}[{position}].{key}", f"{name!r} is there twice")
+                raise StoreError(
+                    str(path), f"{document.section}.{section}[{position}].{key}", f"{name!r} is there twice"
+                )
             names.add(name)
     _refuse_one_file_for_two(path, document)
     return document
@@ -32,12 +34,12 @@ def load_versions(path: Path) -> VersionsDocument:
 def _refuse_one_file_for_two(path: Path, document: VersionsDocument) -> None:
     """Refuse a target that is called like the tag of a release: both would have the same generated file."""
     files: dict[str, Target] = {}
-    for target in targets(document.megatron):
+    for target in targets(document.upstream):
         other = files.setdefault(target.generated_name, target)
         if other is not target:
             raise StoreError(
                 str(path),
-                "megatron",
+                document.section,
                 f"{other.title} and {target.title} would both have generated/{target.generated_name}",
                 hint=f"give {target.title} another name, here and in patch.yaml",
             )
@@ -51,9 +53,9 @@ def add_blobs(path: Path, blobs: Mapping[str, Mapping[str, str]]) -> bytes:
     from patchkit.store.yaml_text import add_entry, rewrite_yaml  # noqa: PLC0415 - only regenerate needs it
 
     def change(document: Any) -> None:
-        megatron = document["megatron"]
+        upstream = section_of(document)
         for section, key in (("releases", "version"), ("branches", "name"), ("commits", "name")):
-            for entry in megatron.get(section) or ():
+            for entry in upstream.get(section) or ():
                 for file, blob in sorted(blobs.get(str(entry[key]), {}).items()):
                     add_entry(entry, "blobs", file, blob)
 
@@ -71,17 +73,24 @@ def add_releases(path: Path, releases: Iterable[Release], remarks: Mapping[str, 
     from patchkit.store.yaml_text import insert_entry, rewrite_yaml  # noqa: PLC0415 - see add_blobs
 
     def change(document: Any) -> None:
-        megatron = document["megatron"]
+        upstream = section_of(document)
+        if not upstream.get("releases"):
+            upstream["releases"] = []
         for release in releases:
-            known = [Version(str(entry["version"])) for entry in megatron["releases"]]
+            known = [Version(str(entry["version"])) for entry in upstream["releases"]]
             version = Version(release.version)
             if version not in known:
                 at = sum(other < version for other in known)
-                insert_entry(megatron, "releases", at, _entry(release, remarks.get(release.version, {})))
+                insert_entry(upstream, "releases", at, _entry(release, remarks.get(release.version, {})))
 
     text = rewrite_yaml(read_file(path), str(path), change)
     parse_document(VersionsDocument, text, str(path))
     return text
+
+
+def section_of(document: Any) -> Any:
+    """Return the section of the upstream, of the file as YAML has it."""
+    return document["upstream" if "upstream" in document else "megatron"]
 
 
 def _entry(release: Release, remarks: Mapping[str, str]) -> Any:

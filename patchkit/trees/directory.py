@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 _SKIPPED = frozenset({".git", "__pycache__", ".patchkit"})
 _STATE = ".patchkit"
-_DIST_INFO = re.compile(r"megatron[-_.]+core-[^-]+\.dist-info", re.IGNORECASE)
-"""How the metadata folder is called; old tools did not normalise the name (PEP 503 tells which names are the same)."""
 
 
 class DirectoryTree:
@@ -107,17 +105,19 @@ class DirectoryTree:
         return undone
 
 
-def open_directory(path: Path) -> DirectoryTree | InstalledTree:
-    """Return the tree in the folder ``path``; an InstalledTree when the metadata of megatron-core lies beside it.
+def open_directory(path: Path, distribution: str, packages: tuple[str, ...]) -> DirectoryTree | InstalledTree:
+    """Return the tree in the folder ``path``, which has ``packages``.
 
-    Raises NotATreeError.
+    With the metadata of ``distribution`` (empty: none is looked for) beside them it is an InstalledTree. Raises
+    NotATreeError.
     """
-    if not (path / "megatron" / "core").is_dir():
-        raise NotATreeError(f"{path} has no folder megatron/core", hint=_nearby(path))
-    metadata = _dist_infos(path)
+    missing = [package for package in packages if not (path / package).is_dir()]
+    if missing:
+        raise NotATreeError(f"{path} has no folder {missing[0]}", hint=_nearby(path, packages))
+    metadata = _dist_infos(path, distribution) if distribution else []
     if len(metadata) > 1:
         raise NotATreeError(
-            f"{path} has the metadata of more than one megatron-core: {', '.join(metadata)}",
+            f"{path} has the metadata of more than one {distribution}: {', '.join(metadata)}",
             hint="remove the folder of the one that is not installed",
         )
     if not metadata:
@@ -127,21 +127,31 @@ def open_directory(path: Path) -> DirectoryTree | InstalledTree:
     return InstalledTree(path, metadata[0])
 
 
-def _dist_infos(folder: Path) -> list[str]:
-    """Return the names of megatron-core's metadata folders; those without RECORD count only where none has one."""
+def _dist_infos(folder: Path, distribution: str) -> list[str]:
+    """Return the names of a distribution's metadata folders; those without RECORD count only where none has one.
+
+    Old tools did not normalise the name; PEP 503 tells which names are the same.
+    """
+    words = "[-_.]+".join(re.escape(word) for word in re.split(r"[-_.]+", distribution))
+    pattern = re.compile(words + r"-[^-]+\.dist-info", re.IGNORECASE)
     try:
-        found = sorted(entry.name for entry in folder.iterdir() if _DIST_INFO.fullmatch(entry.name))
+        found = sorted(entry.name for entry in folder.iterdir() if pattern.fullmatch(entry.name))
     except OSError as error:
         raise TreeError(f"cannot list {folder}: {error.strerror}") from error
     with_record = [name for name in found if (folder / name / "RECORD").is_file()]
     return with_record or [name for name in found if (folder / name / "METADATA").is_file()]
 
 
-def _nearby(path: Path) -> str:
-    for folder in (path.parent, path / "Megatron-LM", path / "src"):
-        if (folder / "megatron" / "core").is_dir():
+def _nearby(path: Path, packages: tuple[str, ...]) -> str:
+    try:
+        below = sorted(entry for entry in path.iterdir() if entry.is_dir())
+    except OSError:
+        below = []
+    for folder in (path.parent, *below):
+        if all((folder / package).is_dir() for package in packages):
             return f"did you mean {folder}?"
-    return "name the folder that holds megatron/, such as a Megatron-LM checkout or a site-packages folder"
+    top = packages[0].partition("/")[0]
+    return f"name the folder that holds {top}/, such as a checkout or a site-packages folder"
 
 
 def _files(folder: str, start: str) -> Iterator[str]:

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchkit.core.record import update_record
+from patchkit.core.upstream import MEGATRON, Upstream
 from patchkit.errors import NotATreeError
-from patchkit.trees.directory import DirectoryTree, open_directory
-from patchkit.trees.interface import Edits
+from patchkit.trees.directory import DirectoryTree
+from patchkit.trees.interface import Edits, WritableTree
 from patchkit.trees.paths import checked
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution
-
-_NAME = "megatron-core"
 
 
 class InstalledTree(DirectoryTree):
@@ -55,62 +54,66 @@ class InstalledTree(DirectoryTree):
         super().write(edits, operation=operation)
 
 
-def find_installed() -> DirectoryTree | InstalledTree:
-    """Return the megatron-core that this Python would import; the checkout when it is an editable install.
+def find_installed(upstream: Upstream = MEGATRON) -> WritableTree:
+    """Return what this Python would import of ``upstream``; the checkout when it is an editable install.
 
     Raises NotATreeError.
     """
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - slow, and needed here alone
 
+    name = upstream.distribution
+    if not name:
+        raise NotATreeError(
+            f"{upstream.name} is no distribution that can be installed", hint="name its checkout: --in DIR"
+        )
     try:
-        found = distribution(_NAME)
+        found = distribution(name)
     except PackageNotFoundError as error:
         raise NotATreeError(
-            f"{_NAME} is not installed in this Python",
+            f"{name} is not installed in this Python",
             hint="run patchkit with the Python that has it, or name its site-packages folder",
         ) from error
-    checkout = _editable_checkout(found)
+    checkout = _editable_checkout(found, name)
     if checkout is not None:
         # What an editable install leads to is not on sys.path itself, or behind what is: a copy left there is imported.
-        _refuse_hidden(found.version, checkout)
-        return _opened(checkout, f"{_NAME} is installed in editable form from {checkout}")
+        _refuse_hidden(upstream, found.version, checkout)
+        return _opened(checkout, upstream, f"{name} is installed in editable form from {checkout}")
     folder = Path(str(found.locate_file("")))
-    _refuse_hidden(found.version, folder)
-    return _opened(folder, f"{_NAME} {found.version} is said to be installed in {folder}")
+    _refuse_hidden(upstream, found.version, folder)
+    return _opened(folder, upstream, f"{name} {found.version} is said to be installed in {folder}")
 
 
-def find_importable() -> DirectoryTree | InstalledTree:
-    """Return the first tree on ``sys.path``, which an import takes, or else what is installed. Raises NotATreeError."""
-    imported = _imported_from()
-    return find_installed() if imported is None else open_directory(imported)
-
-
-def _refuse_hidden(version: str, folder: Path) -> None:
+def _refuse_hidden(upstream: Upstream, version: str, folder: Path) -> None:
     """Raise NotATreeError when another tree is imported than the one that the metadata leads to."""
-    imported = _imported_from()
-    if imported is not None and imported.resolve() != folder.resolve():
+    imported = imported_from(upstream)
+    # The packages of a checkout are imported from where it keeps them.
+    if imported is not None and imported.resolve() not in (folder.resolve(), (folder / upstream.source).resolve()):
+        module = upstream.shipped[0].replace("/", ".")
         raise NotATreeError(
-            f"{_NAME} {version} is installed in {folder}, but this Python imports megatron.core from {imported}",
+            f"{upstream.distribution} {version} is installed in {folder}, but this Python imports {module} from "
+            f"{imported}",
             hint="name the tree that you mean with --in DIR, or take the other off PYTHONPATH",
         )
 
 
-def _imported_from() -> Path | None:
-    """Return the first folder on ``sys.path`` with megatron/core: the one that an import takes; None without one.
+def imported_from(upstream: Upstream) -> Path | None:
+    """Return the first folder on ``sys.path`` with the first package: the one that an import takes; None without one.
 
-    Asking importlib would import the package ``megatron``, and remember it.
+    Asking importlib would import the package above it, and remember it.
     """
     folders = (Path(entry or ".") for entry in sys.path)
-    return next((folder for folder in folders if (folder / "megatron" / "core").is_dir()), None)
+    return next((folder for folder in folders if (folder / upstream.shipped[0]).is_dir()), None)
 
 
-def _opened(folder: Path, said: str) -> DirectoryTree | InstalledTree:
-    if not (folder / "megatron" / "core").is_dir():
-        raise NotATreeError(f"{said}, but that folder has no megatron/core", hint="install it again")
-    return open_directory(folder)
+def _opened(folder: Path, upstream: Upstream, said: str) -> WritableTree:
+    from patchkit.trees.layout import holds, open_folder  # noqa: PLC0415 - it imports this module
+
+    if not holds(folder, upstream):
+        raise NotATreeError(f"{said}, but that folder has no {upstream.shipped[0]}", hint="install it again")
+    return open_folder(folder, upstream)
 
 
-def _editable_checkout(found: Distribution) -> Path | None:
+def _editable_checkout(found: Distribution, name: str) -> Path | None:
     """Return the folder that ``direct_url.json`` of an editable install leads to (PEP 610)."""
     import json  # noqa: PLC0415 - needed here alone
     from urllib.parse import unquote, urlsplit  # noqa: PLC0415
@@ -121,12 +124,12 @@ def _editable_checkout(found: Distribution) -> Path | None:
     try:
         origin = json.loads(text)
     except ValueError as error:
-        raise NotATreeError(f"direct_url.json of {_NAME} cannot be read: {error}", hint="install it again") from error
+        raise NotATreeError(f"direct_url.json of {name} cannot be read: {error}", hint="install it again") from error
     if not _is_editable(origin):
         return None
     url = urlsplit(str(origin.get("url")))
     if url.scheme != "file":
-        raise NotATreeError(f"{_NAME} is installed in editable form from {url.geturl()!r}, which is no folder here")
+        raise NotATreeError(f"{name} is installed in editable form from {url.geturl()!r}, which is no folder here")
     return Path(unquote(url.path))
 
 

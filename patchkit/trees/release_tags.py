@@ -11,8 +11,6 @@ from pathlib import Path
 from patchkit.errors import TreeError
 from patchkit.trees.git_program import ask_repository
 
-PREFIX = "core_v"
-"""What upstream's tags of megatron-core begin with."""
 _FORMAT = "%00".join(
     f"%({field})" for field in ("objectname", "*objectname", "committerdate:unix", "*committerdate:unix")
 )
@@ -31,21 +29,26 @@ class ReleaseTag:
     pre_release: bool
 
 
-def release_tags(repository: Path) -> tuple[ReleaseTag, ...]:
-    """Return the release tags of a clone, by version; what is no PEP 440 version behind the prefix is no release.
+def release_tags(repository: Path, pattern: str) -> tuple[ReleaseTag, ...]:
+    """Return the release tags of a clone, by version: those written like ``pattern``, such as ``core_v{version}``.
+
+    What has no PEP 440 version in that place is no release.
 
     One git process. Raises TreeError when ``repository`` is none, or objects that a tag leads to are missing.
     """
     from packaging.version import InvalidVersion, Version  # noqa: PLC0415 - needed here alone
 
+    before, after = pattern.split("{version}")
     printed = ask_repository(
-        repository, "for-each-ref", f"--format={_FORMAT}%00%(refname:strip=2)", f"refs/tags/{PREFIX}*"
+        repository, "for-each-ref", f"--format={_FORMAT}%00%(refname:strip=2)", f"refs/tags/{before}*"
     )
     found: list[tuple[Version, ReleaseTag]] = []
     for line in os.fsdecode(printed).splitlines():
         own, behind, own_time, time_behind, name = line.split("\0")
+        if not name.endswith(after):
+            continue
         try:
-            version = Version(name.removeprefix(PREFIX))
+            version = Version(name[len(before) : len(name) - len(after)])
         except InvalidVersion:
             continue
         # An annotated tag is an object of its own; what it leads to is told behind the star.

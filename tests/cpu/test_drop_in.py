@@ -18,9 +18,10 @@ from operations.fixtures import ReleaseWheel, built_in, hermetic, home, made_up_
 
 import patchkit
 from patchkit.cli.main import run as patchkit_command
+from patchkit.core.upstream import MEGATRON
 from patchkit.operations.sources import load_workspace
 from patchkit.operations.status import verify
-from patchkit.trees.directory import open_directory
+from patchkit.trees.layout import open_folder
 
 __all__ = ["built_in", "hermetic", "home", "made_up_cache", "release_wheel"]
 
@@ -167,7 +168,7 @@ def test_pins_check_finds_nothing(name: str, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize("name", INSTALLING)
 def test_what_installs_leaves_a_patched_tree(place: Path, name: str) -> None:
     done = run(place, name)
-    found = verify(load_workspace(), open_directory(place / INSTALLING[name]))
+    found = verify(load_workspace(), open_folder(place / INSTALLING[name], MEGATRON))
 
     assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["verified"]), done.stderr
     assert found.ok

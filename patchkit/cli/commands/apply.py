@@ -12,7 +12,7 @@ from patchkit.cli.options import (
     asked_target,
     finish,
     format_option,
-    holds_megatron,
+    is_here,
     megatron_option,
     patch_option,
     patches_option,
@@ -86,15 +86,16 @@ def command(
             workspace, repository, megatron, branch=branch, destination=destination, names=names, dry_run=dry_run
         )
         return finish(report, style)
+    upstream = workspace.versions.upstream
     asked = asked_target(workspace, megatron)
     in_place = bool(chosen) and chosen[0] in ("--in", "--installed")
-    if in_place or (not chosen and holds_megatron(Path())):
-        tree = writable_tree(folder, installed=installed, megatron=megatron)
+    if in_place or (not chosen and is_here(upstream)):
+        tree = writable_tree(folder, upstream, installed=installed, megatron=megatron)
         report = apply_in(workspace, tree, asked=asked, patches=names, dry_run=dry_run, reporter=reporter)
         return finish(report, style)
     if asked is None and source_wheel is None:
         raise UsageError(
-            "which release? The current directory holds no megatron/core",
+            f"which release? The current directory holds no {upstream.packages[0]}",
             hint="name a release with --megatron v0.19.2 (or latest), or a tree with --in DIR or --installed",
         )
     target = workspace.named(asked) if asked else None
@@ -111,7 +112,7 @@ def command(
     if wheel_folder is not None:
         report = make.apply_wheel(workspace, wheel, wheel_folder, asked=asked, patches=names, dry_run=dry_run)
     else:
-        place = destination or Path(f"megatron_core-{asked}-patched")
+        place = destination or Path(f"{upstream.short.replace('-', '_')}-{asked}-patched")
         report = make.apply_to(workspace, wheel, place, asked=asked, patches=names, dry_run=dry_run)
     return finish(report, style)
 
@@ -131,5 +132,5 @@ def _from_git(
     revision, asked = find_revision(workspace, repository, megatron)
     if branch is not None:
         return make.apply_branch(workspace, repository, revision, branch, asked=asked, patches=names, dry_run=dry_run)
-    place = destination or Path(f"megatron-{megatron.replace('/', '-')}-patched")
+    place = destination or Path(f"{workspace.versions.upstream.package}-{megatron.replace('/', '-')}-patched")
     return make.apply_export(workspace, repository, revision, place, asked=asked, patches=names, dry_run=dry_run)

@@ -9,10 +9,11 @@ from pathlib import Path
 import click
 
 from patchkit.cli.completion import complete_patch, complete_target
-from patchkit.cli.options import FOLDER, format_option, open_tree
+from patchkit.cli.options import FOLDER, format_option, open_tree, own_patches_option
 from patchkit.cli.output import StderrReporter, print_answer
 from patchkit.operations.capture import capture
 from patchkit.operations.capture_report import Captured
+from patchkit.operations.known import load_known
 from patchkit.store.location import own_patches
 
 
@@ -22,6 +23,8 @@ from patchkit.store.location import own_patches
 )
 @click.option(
     "--megatron",
+    "--release",
+    "megatron",
     required=True,
     metavar="RELEASE",
     shell_complete=complete_target,
@@ -43,7 +46,7 @@ from patchkit.store.location import own_patches
     metavar="GLOB",
     help="New files to take, in folders that upstream has not (repeatable).",
 )
-@click.option("--patches", type=FOLDER, help="Folder of the series. Default: patches/megatron, or the built-in one.")
+@own_patches_option
 @click.option("--git", "repository", type=FOLDER, help="A clone of Megatron-LM, for branches and commits.")
 @click.option("--dry-run", is_flag=True, help="Do everything except the write.")
 @format_option
@@ -66,9 +69,10 @@ def command(
     In a checkout of Megatron-LM (with --git, or a checkout of git itself) every file counts, elsewhere those below
     megatron/. Only what the wheel of a release ships can be taken for a release.
     """
+    series = patches or own_patches()
     result = capture(
-        open_tree(folder, installed=False),
-        patches or own_patches(),
+        open_tree(folder, load_known(series).upstream, installed=False),
+        series,
         megatron,
         today=datetime.now(tz=timezone.utc).strftime("%Y-%m-%d"),
         patch=name,

@@ -12,7 +12,7 @@ import click
 
 from patchkit.cli.completion import complete_target
 from patchkit.cli.exit_codes import ExitCode
-from patchkit.cli.options import FOLDER, PATH, patches_option
+from patchkit.cli.options import FOLDER, PATH, edited_patches_option
 from patchkit.cli.output import StderrReporter
 from patchkit.cli.rendering.printable import one_line
 from patchkit.cli.rendering.renderers import RENDERERS, render
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 @click.option("--detailed-exit-code", is_flag=True, help="Exit with 5 when upstream is new since then and all is fine.")
 @click.option("--format", "style", type=click.Choice(list(RENDERERS)), default="text", show_default=True)
 @click.option("--report", "reports", multiple=True, metavar="FORMAT=FILE", help="Write the answer to a file too.")
-@patches_option
+@edited_patches_option
 def command(
     *,
     repository: Path | None,

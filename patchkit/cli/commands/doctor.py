@@ -70,7 +70,7 @@ def _examined(folder: Path | None, patches: Path | None) -> list[Examined]:
     facts = [saver, examine_preload(package, runtime, _this_process()), torch, examine_variables(os.environ)]
     megatron = examine_megatron(
         workspace,
-        lambda: open_tree(folder, installed=folder is None),
+        lambda: open_tree(folder, workspace.versions.upstream, installed=folder is None),
         named=folder is not None,
         live=is_inherited(os.environ),
     )

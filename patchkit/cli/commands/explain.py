@@ -9,7 +9,7 @@ import click
 
 from patchkit.cli.completion import complete_hunk, complete_target
 from patchkit.cli.exit_codes import ExitCode
-from patchkit.cli.options import FOLDER, format_option, patches_option
+from patchkit.cli.options import FOLDER, edited_patches_option, format_option
 from patchkit.cli.output import StderrReporter, print_json
 from patchkit.cli.rendering.explained import explained_lines
 from patchkit.operations.explain_hunks import explain_hunks
@@ -33,7 +33,7 @@ from patchkit.store.location import edited_patches
     help="Target whose variant is carried. Default: the nearest before.",
 )
 @click.option("--git", "repository", type=FOLDER, help="A clone of Megatron-LM: for branches, and for who did what.")
-@patches_option
+@edited_patches_option
 @format_option
 def command(
     *, what: str, onto: str, base: str | None, repository: Path | None, patches: Path | None, style: str

@@ -79,7 +79,7 @@ def _of_builds(span: str | None, base: str | None, patches: Path | None, reporte
     from patchkit.trees.index_listing import ListedRelease, list_releases  # noqa: PLC0415 - as above
 
     def builds(workspace: Workspace) -> tuple[ListedRelease, ...]:
-        return list_releases(workspace.versions.megatron.distribution, reporter=reporter).releases
+        return list_releases(workspace.versions.upstream.distribution, reporter=reporter).releases
 
     return history_of_builds(BuildsRequest(span=span, base=base, patches=patches), builds, reporter=reporter)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -10,27 +9,33 @@ from pathlib import Path
 import click
 
 from patchkit.cli.completion import complete_target
-from patchkit.cli.options import FOLDER, PATH, format_option
+from patchkit.cli.options import FOLDER, PATH, format_option, own_patches_option
 from patchkit.cli.output import StderrReporter, bounded, print_answer
 from patchkit.core.foreign.diffs import Repair
 from patchkit.errors import UsageError
 from patchkit.operations.import_patch import import_patches
 from patchkit.operations.import_report import Imported, ProposedPatch
+from patchkit.store.location import series_option
 
 
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE...")
 @click.option(
     "--megatron",
+    "--release",
+    "megatron",
     metavar="RELEASE",
     shell_complete=complete_target,
     help="What the patch was made for. Default: what its index lines say.",
 )
 @click.option("--git", "repository", type=FOLDER, help="A clone of Megatron-LM, to find the base in and read it from.")
 @click.option("--base", "revision", metavar="REV", help="With --git: the revision that the patch was made for.")
-@click.option("--patches", type=FOLDER, help="Folder of the series; made if there is none. Default: patches/megatron.")
+@own_patches_option
 @click.option("--name", help="Name of the new patch. Default: from the mail's subject or the file's name.")
 @click.option("--split", is_flag=True, help="Write the proposed feature patches instead of one.")
+@click.option("--directory", default="", metavar="DIR", help="The files' paths are below DIR, as git apply has it.")
+@click.option("--author", default="", metavar="NAME", help="Who wrote it, if the file does not say.")
+@click.option("--forwarded", default="", metavar="TEXT", help="Was upstream asked to take it? no, or where.")
 @click.option("--dry-run", is_flag=True, help="Do everything except the write.")
 @format_option
 def command(
@@ -42,6 +47,9 @@ def command(
     patches: Path | None,
     name: str | None,
     split: bool,
+    directory: str,
+    author: str,
+    forwarded: str,
     dry_run: bool,
     style: str,
 ) -> int:
@@ -61,13 +69,17 @@ def command(
         revision=revision,
         name=name,
         split=split,
+        directory=directory,
+        author=author,
+        forwarded=forwarded,
         dry_run=dry_run,
         reporter=StderrReporter(verbose=style == "text"),
     )
-    return print_answer(result, _lines(result, files), style, result.problems)
+    return print_answer(result, import_lines(result, files), style, result.problems)
 
 
-def _lines(result: Imported, files: Sequence[Path]) -> Iterator[str]:
+def import_lines(result: Imported, files: Sequence[Path]) -> Iterator[str]:
+    """Yield what `import` says."""
     named = ", ".join(str(file) for file in files)
     yield f"{named}: {_count(result.hunks, 'hunk')} in {_count(result.files, 'file')}"
     commit = f" (commit {result.base.commit[:9]})" if result.base.commit else ""
@@ -85,7 +97,7 @@ def _lines(result: Imported, files: Sequence[Path]) -> Iterator[str]:
         yield from _table(f"with --split it would be {len(result.proposed)} patches:", result.proposed)
     verb = "would be written" if result.verdict == "would-import" else "written"
     yield f"{result.series}: {_count(len(result.written), 'file')} {verb}"
-    yield f"next: patchkit lint --patches {shlex.quote(result.series)} names the texts that you have to write"
+    yield f"next: patchkit lint{series_option(Path(result.series))} names the texts that you have to write"
 
 
 def _repairs(repairs: Sequence[Repair]) -> Iterator[str]:

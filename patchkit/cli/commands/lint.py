@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from patchkit.cli.exit_codes import ExitCode
-from patchkit.cli.options import FOLDER, format_option, patches_option
+from patchkit.cli.options import FOLDER, edited_patches_option, format_option
 from patchkit.cli.output import StderrReporter, bounded, print_json
 from patchkit.operations.lint import lint
 from patchkit.store.location import edited_patches
 
 
 @click.command("lint")
-@patches_option
+@edited_patches_option
 @click.option("--git", "repository", type=FOLDER, help="A clone of Megatron-LM, for branches and commits.")
 @click.option("--offline", is_flag=True, help="Place hunks only on releases that are in the cache.")
 @format_option

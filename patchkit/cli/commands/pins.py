@@ -12,9 +12,9 @@ from patchkit.cli.output import print_answer
 from patchkit.cli.rendering.printable import one_line
 from patchkit.core.pins.findings import BumpsReport, Finding, PinsReport
 from patchkit.core.pins.reading import Kind
+from patchkit.operations.known import judged_by
 from patchkit.operations.pins import bump_pins, check_pins
-from patchkit.store.location import default_patches, versions_file
-from patchkit.store.versions import load_versions
+from patchkit.store.location import default_patches
 from patchkit.tms.verdict import MINIMUM
 
 _COLOURS = {"wrong": "red", "look": "yellow", "bump": "green", "has-it": "cyan", "refused": "red"}
@@ -62,7 +62,7 @@ def check_command(
     """
     report = check_pins(
         files,
-        load_versions(versions_file(patches or default_patches())),
+        judged_by(patches or default_patches()),
         minimum=MINIMUM,
         clones=clones,
         context=context,
@@ -95,7 +95,7 @@ def bump_command(
     """
     report = bump_pins(
         file,
-        load_versions(versions_file(patches or default_patches())),
+        judged_by(patches or default_patches()),
         fixes=fixes,
         clones=clones,
         write=write,

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from patchkit.cli.completion import complete_patch, complete_target
-from patchkit.cli.options import FOLDER, format_option
+from patchkit.cli.options import FOLDER, format_option, own_patches_option
 from patchkit.cli.output import StderrReporter, print_answer
 from patchkit.core.carry_report import SKIPPED, PlaceReport, drift_details
 from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase, Rebased
@@ -56,7 +56,7 @@ _DETAILS = 300
 @click.option(
     "--git", "repository", type=FOLDER, help="A clone of Megatron-LM: for branches, commits, and who did what."
 )
-@click.option("--patches", type=FOLDER, help="Folder of the series. Default: patches/megatron.")
+@own_patches_option
 @click.option("--accept", is_flag=True, help="Write what asks for review too: drift, alarms, hunks left out.")
 @click.option("--accept-resolutions", is_flag=True, help="Take remembered resolutions without a review.")
 @click.option("--dry-run", is_flag=True, help="Do everything except the write.")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from patchkit.cli.exit_codes import ExitCode
-from patchkit.cli.options import FOLDER, format_option, patches_option
+from patchkit.cli.options import FOLDER, edited_patches_option, format_option
 from patchkit.cli.output import StderrReporter, print_json, print_problem
 from patchkit.core.report import Problem
 from patchkit.operations.regenerate import regenerate
@@ -15,7 +15,7 @@ from patchkit.store.location import edited_patches
 
 
 @click.command("regenerate")
-@patches_option
+@edited_patches_option
 @click.option("--git", "repository", type=FOLDER, help="A clone of Megatron-LM, for branches and commits.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if something would change.")
 @format_option

@@ -41,6 +41,6 @@ def command(
     """Take patches out again: every file gets its old bytes back. Default: all, in the current directory."""
     workspace = load_workspace(patches)
     asked = asked_target(workspace, megatron)
-    tree = writable_tree(folder, installed=installed, megatron=megatron)
+    tree = writable_tree(folder, workspace.versions.upstream, installed=installed, megatron=megatron)
     reporter = StderrReporter(verbose=style == "text")
     return finish(revert_in(workspace, tree, asked=asked, patches=names, dry_run=dry_run, reporter=reporter), style)

@@ -31,5 +31,5 @@ def command(*, megatron: str | None, folder: Path | None, installed: bool, patch
     """
     workspace = load_workspace(patches)
     asked = asked_target(workspace, megatron)
-    tree = open_tree(folder, installed=installed, megatron=megatron)
+    tree = open_tree(folder, workspace.versions.upstream, installed=installed, megatron=megatron)
     return finish(status(workspace, tree, asked=asked), style)

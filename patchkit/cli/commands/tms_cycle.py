@@ -174,7 +174,7 @@ def _as_it_is(
     from patchkit.operations.status import status  # noqa: PLC0415 - see above
     from patchkit.trees.directory import DirectoryTree  # noqa: PLC0415 - see above
 
-    tree = open_tree(folder, installed=installed, megatron=release)
+    tree = open_tree(folder, workspace.versions.upstream, installed=installed, megatron=release)
     assert isinstance(tree, DirectoryTree)  # noqa: S101 - what is no wheel is a folder
     report = status(workspace, tree, asked=asked_target(workspace, release))
     place = tree.root

@@ -39,6 +39,6 @@ def _print_table(rows: tuple[Supported, ...]) -> None:
     for row in rows:
         title = f"{row.target} (yanked)" if row.yanked else row.target
         source = row.tag or (row.commit[:10] if row.commit else "no public tag")
-        variants = [row.variants[name] or "not needed" for name in names]
+        variants = [row.variants[name] or ("not carried" if name in row.uncarried else "not needed") for name in names]
         table.add_row(title, row.date, row.python, ", ".join(row.ships), source, *variants)
     Console(highlight=False, width=None if Console().is_terminal else 200).print(table)

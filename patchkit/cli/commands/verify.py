@@ -38,5 +38,5 @@ def command(
     """Exit 0 only if every patch of the series is applied and every check holds; for a Dockerfile or an entry point."""
     workspace = load_workspace(patches)
     asked = asked_target(workspace, megatron)
-    tree = open_tree(folder, installed=installed, megatron=megatron)
+    tree = open_tree(folder, workspace.versions.upstream, installed=installed, megatron=megatron)
     return finish(verify(workspace, tree, asked=asked, patches=names), style)

@@ -1,7 +1,8 @@
 """Proposals how to cut a big patch into feature patches.
 
-Hunks belong together when they use a name that the patch brings in, one that no touched file of the base has. What is
-left joins the only feature in its function, or the rest of its file. These are guesses for a person to judge: what is
+Hunks belong together when they use a name that the patch brings in, one that no touched file of the base has. Of what
+is left, hunks that do the same at several places are one patch; the rest joins the only feature in its function, or the
+rest of its file. These are guesses for a person to judge: what is
 certain is only that every hunk is in exactly one proposal, so that their sum is the whole.
 """
 
@@ -17,6 +18,8 @@ from patchkit.core.lines import split_lines
 from patchkit.core.model import Hunk, LineKind
 from patchkit.core.scopes import MODULE
 
+_OFTEN = 3
+"""Hunks in more than one file that make one change before it is a feature of its own."""
 _LARGEST = 200
 """Hunks of a group that is looked at for bridges, which takes time with the cube of their number."""
 
@@ -27,6 +30,9 @@ class ScopedHunk(msgspec.Struct, frozen=True):
     path: str
     scope: str
     hunk: Hunk
+
+
+_Change = tuple[frozenset[bytes], frozenset[bytes]]
 
 
 class Proposal(msgspec.Struct, frozen=True):
@@ -145,11 +151,13 @@ def _cut_at_bridges(cluster: tuple[int, ...], new: Sequence[frozenset[str]]) -> 
 def _merged_rest(hunks: Sequence[ScopedHunk], clusters: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Give hunks that no name links to others a place: the one feature in their function, or the rest of their file."""
     features = [list(cluster) for cluster in clusters if len(cluster) > 1]
+    repeated = _repeated(hunks, [cluster[0] for cluster in clusters if len(cluster) == 1])
+    placed = {at for group in repeated for at in group}
     rest: dict[str, list[int]] = {}
     for cluster in clusters:
-        if len(cluster) > 1:
-            continue
         at = cluster[0]
+        if len(cluster) > 1 or at in placed:
+            continue
         where = (hunks[at].path, hunks[at].scope)
         near = [
             feature
@@ -160,7 +168,30 @@ def _merged_rest(hunks: Sequence[ScopedHunk], clusters: list[tuple[int, ...]]) -
             near[0].append(at)
         else:
             rest.setdefault(hunks[at].path, []).append(at)
-    return sorted(tuple(sorted(group)) for group in (*features, *rest.values()))
+    return sorted(tuple(sorted(group)) for group in (*features, *repeated, *rest.values()))
+
+
+def _repeated(hunks: Sequence[ScopedHunk], members: Iterable[int]) -> list[list[int]]:
+    """Return the groups of hunks that make the same change, such as to take one decorator off many functions."""
+    groups: dict[_Change, list[int]] = {}
+    for at in members:
+        groups.setdefault(_change(hunks[at]), []).append(at)
+    return [group for group in groups.values() if len(group) >= _OFTEN and len({hunks[at].path for at in group}) > 1]
+
+
+def _change(hunk: ScopedHunk) -> _Change:
+    """Return the lines that a hunk takes out and those that it adds, without indentation; blank ones do not count."""
+    removed, added = (
+        frozenset(text for line in _side(hunk, kind) if (text := line.strip()))
+        for kind in (LineKind.REMOVED, LineKind.ADDED)
+    )
+    return removed, added
+
+
+def _same_change(hunks: Sequence[ScopedHunk], cluster: tuple[int, ...]) -> _Change | None:
+    """Return the one change that all hunks of a cluster make; None when they make several."""
+    changes = {_change(hunks[at]) for at in cluster}
+    return changes.pop() if len(cluster) >= _OFTEN and len(changes) == 1 else None
 
 
 def _ordered(
@@ -208,6 +239,10 @@ def _title(hunks: Sequence[ScopedHunk], cluster: tuple[int, ...], inside: Counte
         shared = [word for word in words(top[0]) if all(word in words(name) for name in top)]
         best = min((name for name in top if inside[name] == most), key=lambda name: (-len(name), name))
         return slug(*shared) if len(shared) > 1 else slug(best)
+    change = _same_change(hunks, cluster)
+    if change is not None:
+        removed, added = change
+        return slug("without" if not added else "with", *sorted(names(sorted(added or removed)))[:3])
     places = {_place(hunks[at]) for at in cluster}
     if len(places) == 1:
         return slug(*places)
@@ -221,6 +256,11 @@ def _reason(
     if shared:
         more = f" and {len(shared) - 3} more" if len(shared) > 3 else ""
         return f"shares {', '.join(shared[:3])}{more}"
+    change = _same_change(hunks, cluster)
+    if change is not None:
+        removed, added = (b" / ".join(sorted(lines)).decode("utf-8", "replace") for lines in change)
+        what = " and ".join(f"{verb} {text}" for verb, text in (("takes out", removed), ("adds", added)) if text)
+        return f"the same change at {len(cluster)} places: {what or 'blank lines'}"
     files = sorted({hunks[at].path.rsplit("/", 1)[-1] for at in cluster})
     scopes = sorted({hunks[at].scope for at in cluster})
     where = scopes[0] if len(scopes) == 1 and scopes[0] != MODULE else ", ".join(files)

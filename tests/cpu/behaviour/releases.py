@@ -15,7 +15,7 @@ from patchkit.store.versions import load_versions
 # commits, which are on no package index, and a series under work can be tested.
 PREPARED = "PATCHKIT_BEHAVIOUR_TREES"
 
-TARGETS = {target.name: target for target in targets(load_versions(versions_file(default_patches())).megatron)}
+TARGETS = {target.name: target for target in targets(load_versions(versions_file(default_patches())).upstream)}
 
 # NVIDIA's own version of the regions, with its fields and its import of the library, is on this branch.
 HAS_OWN_REGIONS = "dev"

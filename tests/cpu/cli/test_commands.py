@@ -35,6 +35,7 @@ from patchkit.operations.supported import supported
 from .conftest import Command
 
 README = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+ADOPTION = (Path(__file__).parents[3] / "docs/adoption.md").read_text(encoding="utf-8")
 COMMANDS = [
     "apply",
     "capture",
@@ -44,6 +45,7 @@ COMMANDS = [
     "explain",
     "history",
     "import",
+    "init",
     "lint",
     "pins",
     "rebase",
@@ -226,6 +228,7 @@ def test_upstream_gives_the_same_as_json(made_up: Command, series: Path) -> None
         "commit": "11" + "0" * 38,
         "yanked": "too early",
         "variants": {"grads": "v1.patch", "params": "v1.patch", "loose": "v1.patch", "mode": None},
+        "uncarried": [],
     }
 
 
@@ -248,8 +251,15 @@ def test_the_table_of_the_readme_is_what_the_lock_says() -> None:
     ]
 
 
-@pytest.mark.parametrize("line", re.findall(r"`(patchkit [a-z]+ [^`\n]*)`", README))
-def test_the_commands_of_the_readme_have_options_that_there_are(patchkit: Command, line: str) -> None:
+def shell_lines(page: str) -> list[str]:
+    """The commands of the blocks of shell in a page, each on one line, comments aside."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    lines = [line.partition(" #")[0] for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    return [part.strip() for line in lines for part in line.split("&&") if part.strip().startswith("patchkit ")]
+
+
+@pytest.mark.parametrize("line", [*re.findall(r"`(patchkit [a-z]+ [^`\n]*)`", README), *shell_lines(ADOPTION)])
+def test_the_commands_of_the_readme_and_of_adoption_have_options_that_there_are(patchkit: Command, line: str) -> None:
     name, *words = line.split()[1:]
     command = group.get_command(click.Context(group), name)
     if isinstance(command, click.Group):

@@ -44,7 +44,7 @@ def test_a_patch_is_imported_applied_edited_and_captured(
         [
             f"{foreign}: 2 hunks in 2 files",
             f"base: {commit[:8]} (commit {commit[:9]}), {how}; index lines that name its text: 2 of 2",
-            f"note: {commit[:8]} is new in upstream_versions.yaml (as of 0)",
+            f"note: {commit[:8]} is new in upstream_versions.yaml (as of 1.1)",
             "patch:",
             "  name  hunks  files      lines  why",
             "  big       2      2      +2/-1  all of it",

@@ -15,8 +15,9 @@ from trees.faults import in_child, kill_self
 from trees.snapshots import lay, snapshot
 
 from patchkit.cli.main import run
+from patchkit.core.upstream import MEGATRON
 from patchkit.trees.archive import WheelTree, unpack
-from patchkit.trees.directory import open_directory
+from patchkit.trees.layout import open_folder
 
 from .conftest import Command
 
@@ -49,7 +50,7 @@ def killed(tree: Path, series: Path, command: str, *, written: int) -> None:
             run([command, "--in", str(tree), "--patches", str(series)])
 
     assert os.WIFSIGNALED(in_child(work))
-    found = open_directory(tree).interrupted()
+    found = open_folder(tree, MEGATRON).interrupted()
     assert found is not None
     assert (len(found.written), len(found.pending), found.damaged) == (written, COUNT - written, ())
 

@@ -1,12 +1,24 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 
-from patchkit.core.upstream import Branch, Megatron, PinnedCommit, Release, Target, find_target, in_range, targets
+from patchkit.core.upstream import (
+    Branch,
+    Megatron,
+    PinnedCommit,
+    Release,
+    Target,
+    Upstream,
+    VersionsDocument,
+    find_target,
+    in_range,
+    targets,
+)
 from patchkit.errors import UsageError
 
 
@@ -47,9 +59,9 @@ KNOWN = targets(MEGATRON)
 
 def test_targets_are_the_releases_then_the_branches_then_the_commits() -> None:
     assert (
-        Target("0.9.0", "0.9.0", "v0.9.0", "1" * 40, {"a.py": "1" * 40}, OLD),
-        Target("0.10.0", "0.10.0", "core_v0.10.0", "2" * 40, {"a.py": "2" * 40}, NEW),
-        Target("0.11.0", "0.11.0", None, None, {"a.py": "3" * 40}, YANKED),
+        Target("0.9.0", "0.9.0", "v0.9.0", "1" * 40, {"a.py": "1" * 40}, OLD, "core_v0.9.0"),
+        Target("0.10.0", "0.10.0", "core_v0.10.0", "2" * 40, {"a.py": "2" * 40}, NEW, "core_v0.10.0"),
+        Target("0.11.0", "0.11.0", None, None, {"a.py": "3" * 40}, YANKED, "core_v0.11.0"),
         Target("main", "0.12.0", None, "abcdef0" + "4" * 33, {"a.py": "4" * 40}, None),
         Target("abcdef1", "0.9.1", None, "abcdef1" + "5" * 33, {}, None),
     ) == KNOWN
@@ -175,3 +187,84 @@ def test_plain_ranges_need_no_packaging(monkeypatch: pytest.MonkeyPatch, specifi
     monkeypatch.setattr("packaging.specifiers.SpecifierSet", lambda _: pytest.fail("loaded"))
 
     assert in_range("0.12.3", specifier)
+
+
+OTHER = Upstream(
+    "sglang",
+    "https://example.com/sglang",
+    (release("0.5.9", "1", tag=None),),
+    name="SGLang",
+    packages=("python/sglang",),
+    source="python",
+    tag="release/v{version}",
+)
+
+
+def test_another_upstream_has_the_targets_that_its_data_says() -> None:
+    (target,) = targets(OTHER)
+
+    assert target.generated_name == "release-v0.5.9.patch"
+    assert [find_target((target,), asked) for asked in ("0.5.9", "v0.5.9", "release/v0.5.9", "release/0.5.9")] == [
+        target
+    ] * 4
+    with pytest.raises(UsageError):
+        find_target((target,), "core_v0.5.9")
+
+
+@pytest.mark.parametrize(
+    ("tag", "version"),
+    [("release/v0.5.9", "0.5.9"), ("release/vx", "x"), ("release/v", None), ("v0.5.9", None), ("core_v1", None)],
+)
+def test_a_tag_tells_the_version_in_the_place_where_upstream_puts_it(tag: str, version: str | None) -> None:
+    assert OTHER.version_in(tag) == version
+
+
+def test_a_wheel_has_its_packages_without_the_folder_that_is_its_top() -> None:
+    (found,) = OTHER.releases
+    shipped = replace(found, ships=("sglang",))
+
+    assert OTHER.shipped == ("sglang",)
+    assert [OTHER.ships(shipped, path) for path in ("python/sglang/a.py", "sglang/a.py", "python/b.py")] == [
+        True,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b"schema: 1\n", "must be one of the keys `upstream` and `megatron`"),
+        (
+            b"""{schema: 1, megatron: {distribution: d, repository: r},
+            upstream: {distribution: d, repository: r, name: n, packages: [p]}}""",
+            "and not both",
+        ),
+        (b"schema: 1\nupstream: {distribution: d, repository: r, name: n, packages: []}\n", "`$.upstream.packages`"),
+        (b"schema: 1\nupstream: {distribution: d, repository: r, packages: [p]}\n", "field `name`"),
+        (b"schema: 1\nupstream: {distribution: d, repository: r, name: n, packages: [p], tag: v}\n", "$.upstream.tag"),
+        (
+            b"schema: 1\nupstream: {distribution: d, repository: r, name: n, packages: [p], source: src}\n",
+            "'p' is not below `source`",
+        ),
+    ],
+)
+def test_a_list_that_says_too_little_of_its_upstream_or_too_much_is_refused(text: bytes, problem: str) -> None:
+    with pytest.raises(msgspec.ValidationError) as caught:
+        msgspec.yaml.decode(text, type=VersionsDocument)
+
+    assert problem in str(caught.value)
+
+
+def test_what_was_written_for_megatron_before_there_were_others_says_the_same() -> None:
+    text = b"schema: 1\nmegatron: {distribution: megatron-core, repository: r, releases: []}\n"
+    found = msgspec.yaml.decode(
+        text + b"torch-memory-saver: {distribution: t, repository: r, releases: []}\n", type=VersionsDocument
+    )
+
+    assert (found.upstream, found.section) == (Megatron("megatron-core", "r"), "megatron")
+    assert (found.upstream.name, found.upstream.packages, found.upstream.tag) == (
+        "Megatron-LM",
+        ("megatron/core",),
+        "core_v{version}",
+    )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from trees.snapshots import contents
 
 from patchkit.core.blobs import blob_id
+from patchkit.core.upstream import MEGATRON
 from patchkit.errors import UsageError, WriteFailedError
 from patchkit.operations.capture import capture
 from patchkit.operations.capture_report import Captured, CapturedHunk, CapturedVariant
@@ -20,7 +21,7 @@ from patchkit.operations.make import apply_to
 from patchkit.operations.sources import Workspace, load_workspace
 from patchkit.store.lock import read_lock
 from patchkit.store.series import load_series
-from patchkit.trees.directory import open_directory
+from patchkit.trees.layout import open_folder
 from patchkit.trees.memory import MemoryTree
 
 from . import made_up
@@ -81,7 +82,7 @@ def test_a_real_release_with_the_built_in_series_changes_no_byte(
     assert apply_to(built_in, wheel, place, asked="0.16.1", patches=(), dry_run=False).ok
     folder = built_in.sources.series.folder
     before = contents(folder)
-    captured = capture(open_directory(place), folder, "0.16.1", today="2026-11-30")
+    captured = capture(open_folder(place, MEGATRON), folder, "0.16.1", today="2026-11-30")
 
     assert (captured.ok, captured.verdict, captured.notes) == (True, "unchanged", ())
     assert contents(folder) == before

@@ -63,9 +63,9 @@ def versions(repository: Path) -> VersionsDocument:
 def with_release(versions: VersionsDocument, version: str, **changes: object) -> VersionsDocument:
     """The same with one release changed."""
     releases = tuple(
-        replace(release, **changes) if release.version == version else release for release in versions.megatron.releases
+        replace(release, **changes) if release.version == version else release for release in versions.upstream.releases
     )
-    return replace(versions, megatron=replace(versions.megatron, releases=releases))
+    return replace(versions, megatron=replace(versions.upstream, releases=releases))
 
 
 @pytest.fixture(autouse=True)
@@ -283,11 +283,11 @@ def test_files_are_compared_where_the_commit_is_the_recorded_one_too(
 
 @pytest.mark.usefixtures("server")
 def test_two_tags_of_one_commit_are_each_compared(versions: VersionsDocument, repository: Path) -> None:
-    one = versions.megatron.releases[0]
+    one = versions.upstream.releases[0]
     git(repository, "tag", "core_v1.1.1", "core_v1.0")
     second = replace(one, version="1.1.1", tag="core_v1.1.1", blobs={"megatron/core/y.py": blob_id(ONE)}, files={})
-    releases = (*versions.megatron.releases, second)
-    both = replace(versions, megatron=replace(versions.megatron, releases=releases))
+    releases = (*versions.upstream.releases, second)
+    both = replace(versions, megatron=replace(versions.upstream, releases=releases))
 
     said = f"at core_v1.1.1 is not the file that was recorded: blob {blob_id(ONE)} is recorded, the tag has"
     assert messages(discover(both, repository=repository))[0] == [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -11,12 +12,15 @@ from trees.repositories import git
 from trees.snapshots import contents, lay
 
 from patchkit.core.blobs import blob_id
+from patchkit.core.report import Problem
 from patchkit.errors import PatchFormatError, RevisionNotFoundError, StoreError, TreeError, UsageError
+from patchkit.operations.apply import apply_in
 from patchkit.operations.import_patch import import_patches
 from patchkit.operations.import_report import Imported
 from patchkit.operations.lint import lint
 from patchkit.operations.make import apply_export
 from patchkit.operations.sources import Workspace, load_workspace
+from patchkit.operations.status import verify
 from patchkit.store.lock import read_lock
 from patchkit.store.series import load_series
 
@@ -71,6 +75,8 @@ def after(folder: Path) -> dict[str, str | None]:
     return {path: target.chain(path)[-1] for path in target.paths}
 
 
+CONFIG_TWO = CONFIG.replace(b"size = 1\n", b"size = 2\n")
+CONFIG_THREE = CONFIG_TWO.replace(b"size = 2\n", b"size = 3\n")
 EXPECTED = {path_of(name): blob_id(content) for name, content in CHANGED.items()}
 
 
@@ -222,6 +228,24 @@ def test_ids_that_no_commit_has_are_told_with_the_nearest(tmp_path: Path, diff: 
     assert (near in caught.value.message, f"--base {near}" in str(caught.value.hint)) == (True, True)
 
 
+@pytest.mark.parametrize("prefixes", [("a/", "b/"), ("", "")])
+def test_a_patch_that_was_made_inside_of_a_package_says_so_and_is_put_there(
+    tmp_path: Path, diff: Path, repository: Path, prefixes: tuple[str, str]
+) -> None:
+    old, new = prefixes
+    text = diff.read_text().replace("a/megatron/core/", old).replace("b/megatron/core/", new)
+    inside = write(tmp_path / "inside.patch", text if old else re.sub(r"^(diff|index|new).*\n", "", text, flags=re.M))
+    refused = take(inside, tmp_path / "series", repository=repository, revision="main~1")
+    taken = take(inside, tmp_path / "series", repository=repository, revision="main~1", directory="megatron/core/")
+
+    assert not refused.ok
+    assert {problem.hint for problem in refused.problems} == {
+        "it has such a file in megatron/core: add --directory megatron/core"
+    }
+    assert taken.ok
+    assert after(tmp_path / "series") == EXPECTED
+
+
 def test_another_base_is_refused_hunk_by_hunk(tmp_path: Path, diff: Path, repository: Path) -> None:
     before = contents(tmp_path)
     imported = take(diff, tmp_path / "series", repository=repository, revision="main~2")
@@ -344,6 +368,19 @@ def test_a_patch_joins_a_series_behind_the_others_and_is_not_carried_to_other_ta
     assert [patch.name for patch in patches] == ["grads", "params", "loose", "mode", "quiet"]
     assert patches[-1].document.not_needed[0].targets == ("1.0", "1.1", "main")
     assert "not carried to v1.0, v1.1, main yet" in imported.notes[0]
+    # That nobody has carried it there is no reason to be silent about it.
+    workspace = load_workspace(series)
+    tree = made_up.tree("1.0")
+    hint = f"carry it there: `patchkit rebase --onto v1.0 --patches {series}`"
+    assert apply_in(workspace, tree, asked="1.0").problems == (
+        Problem("it is not carried to v1.0 yet", patch="quiet", hint=hint),
+    )
+    assert tree.files == UPSTREAM["1.0"]
+    assert apply_in(workspace, tree, asked="1.0", patches=("grads",)).ok
+    checked = verify(workspace, tree, asked="1.0")
+    assert [problem.message for problem in checked.problems if problem.patch == "quiet"] == [
+        "it is not carried to v1.0 yet"
+    ]
     lock = read_lock(series)
     assert lock is not None
     assert lock.targets["2.0"].chain(path_of("buffer"))[-1] == blob_id(
@@ -370,6 +407,47 @@ def test_a_patch_that_stands_on_the_series_is_laid_on_what_the_series_leaves(
     assert imported.base.how == "what the series leaves of it, which the index lines name"
     assert load_series(series).patches[-1].depends == ("grads", "loose")
     assert lock.targets["2.0"].chain(path_of("config"))[-1] == blob_id(patched.replace(b"loose = None", b"loose = 1"))
+
+
+def test_a_patch_that_stands_on_the_series_in_one_file_of_two_is_laid_on_it(
+    series: Path, repository: Path, tmp_path: Path
+) -> None:
+    # The config is the same in every release, with the series and without; the version tells them apart.
+    patched = made_up.PATCHED["1.0"][path_of("config")]
+    git(repository, "checkout", "-q", "core_v1.0")
+    lay(repository, {path_of("config"): patched})
+    git(repository, "commit", "-q", "-a", "-m", "patched")
+    both = {path_of("config"): patched.replace(b"loose = None", b"loose = 1"), path_of("version"): b'VERSION = "1"\n'}
+    lay(repository, both)
+    on_top = write(tmp_path / "top.patch", git(repository, "diff") + "\n")
+    git(repository, "reset", "-q", "--hard")
+    git(repository, "checkout", "-q", "main")
+    imported = take(on_top, series, repository=repository)
+    lock = read_lock(series)
+    assert lock is not None
+
+    assert (imported.ok, imported.base.target, imported.base.matching, imported.base.of) == (True, "v1.0", 2, 2)
+    assert {path: lock.targets["1.0"].chain(path)[-1] for path in both} == {
+        path: blob_id(text) for path, text in both.items()
+    }
+
+
+def test_patches_of_several_files_lie_on_each_other_and_are_called_after_them(tmp_path: Path, repository: Path) -> None:
+    git(repository, "checkout", "-q", "main~1")
+    lay(repository, {path_of("config"): CONFIG_TWO})
+    first = write(tmp_path / "01 Common.patch", git(repository, "diff") + "\n")
+    git(repository, "commit", "-q", "-a", "-m", "first")
+    lay(repository, {path_of("config"): CONFIG_THREE})
+    second = write(tmp_path / "ours.diff", git(repository, "diff") + "\n")
+    git(repository, "reset", "-q", "--hard")
+    git(repository, "checkout", "-q", "main")
+    imported = take([first, second], tmp_path / "series", repository=repository)
+
+    assert [(patch.name, patch.reason, patch.depends) for patch in imported.patches] == [
+        ("01-common", "a file of its own", ()),
+        ("ours", "a file of its own", ("01-common",)),
+    ]
+    assert after(tmp_path / "series") == {path_of("config"): blob_id(CONFIG_THREE)}
 
 
 def test_lines_that_the_series_changes_already_are_refused(series: Path, repository: Path, tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def carried(series: Path, onto: str, repository: Path | None = None, base: str |
 
 
 def listed(series: Path) -> list[str]:
-    megatron = load_versions(series / "upstream_versions.yaml").megatron
+    megatron = load_versions(series / "upstream_versions.yaml").upstream
     return [target.title for target in targets(megatron)]
 
 
@@ -125,7 +125,7 @@ def test_a_release_that_only_patchkit_lists_is_a_target_by_its_name_and_joins_th
     assert [(one.ok, one.target) for one in (newest, between)] == [(True, "2.0"), (True, "1.1")]
     # In the order of versions: the last one is the latest.
     assert listed(series) == ["v1.0", "v1.1", "v2.0"]
-    releases = load_versions(series / "upstream_versions.yaml").megatron.releases
+    releases = load_versions(series / "upstream_versions.yaml").upstream.releases
     assert [list(release.blobs) for release in releases] == [[PATH]] * 3
     (variant,) = load_series(series).patches[0].document.variants
     assert variant.targets == ("1.0", "2.0", "1.1")
@@ -160,7 +160,7 @@ def test_a_release_whose_wheel_lacks_a_file_of_the_series_is_the_commit_of_its_t
     commit = git(repository, "rev-parse", "core_v1.1")
 
     assert (done.ok, done.target) == (True, "core_v1.1")
-    (_, entry) = load_versions(series / "upstream_versions.yaml").megatron.commits
+    (_, entry) = load_versions(series / "upstream_versions.yaml").upstream.commits
     assert (entry.commit, entry.note) == (
         commit,
         "core_v1.1 as it is in git: its wheel has not all of the files",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 from trees.faults import full_disk, killed_at, tripped
 from trees.reporters import Told
-from trees.repositories import git
-from trees.snapshots import contents, snapshot
+from trees.repositories import git, record
+from trees.snapshots import contents, lay, snapshot
 
 from patchkit.core.rebasing.rebased import PatchRebase, Rebased
 from patchkit.core.report import Problem
@@ -558,6 +559,8 @@ def test_an_edit_beside_the_hunks_belongs_to_no_hunk_and_is_refused(world: Calla
 
     assert (result.ok, result.verdict) == (False, "conflict")
     assert result.problems[0].message.endswith(f"{CODE}:21: this change belongs to no hunk of the patch")
+    # What the edit made of the hunks of this file is not known: nothing is said of upstream, or of leaving one out.
+    assert [hunk.verdict for hunk in patch_of(result, "first").hunks if hunk.path == CODE] == ["merged"]
 
 
 def test_what_the_person_wrote_goes_through_the_gates(world: Callable[..., Run]) -> None:
@@ -976,6 +979,15 @@ def test_a_hunk_in_a_scope_with_another_name_gets_an_entry_of_its_own_once_accep
     proved(run)
 
 
+def test_what_the_series_was_made_for_has_nothing_before_it_and_is_there_already(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    before = run.world.sources()
+    result = run.onto("1.0")
+
+    assert (result.ok, result.verdict, states(result)) == (True, "already", {"first": "already", "second": "already"})
+    assert run.world.sources() == before
+
+
 # With git at hand.
 
 
@@ -987,6 +999,32 @@ def test_a_conflict_names_the_commit_and_pull_request_that_touched_the_lines(wor
 
     assert (commit.subject, commit.pull_request) == ("Release 2.0 (#27)", 27)
     assert git(repository, "rev-parse", "main").startswith(commit.commit)
+
+
+def test_a_release_that_nobody_tagged_has_the_history_of_one_with_the_same_text(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    run.around = replace(run.around, dry_run=True)
+    repository = run.world.repository()
+    versions = run.world.root / "upstream_versions.yaml"
+    before = versions.read_text()
+    start = before.index('    - version: "2.0"')
+    entry = before[start : before.index("torch-memory-saver:")]
+    commit = git(repository, "rev-parse", "main")
+    untagged = re.sub(r"tag: \S+\n( +)commit: \S+", r"tag: null\n\1commit: null", entry)
+
+    def commits(*more: str) -> list[int | None]:
+        versions.write_text(before.replace(entry, "".join(more) + untagged))
+        result = run.onto(repository=repository)
+        return [each.pull_request for each in patch_of(result, "first").hunks[1].commits]
+
+    # Until somebody tags it, what is known of 2.0 is its text.
+    other = re.sub(
+        r"commit: \S+", f"commit: {commit}", entry.replace('"2.0"', '"1.9"').replace("core_v2.0", "core_v1.9")
+    )
+    assert commits() == []
+    assert commits(other) == [27]
+    # The history of another text says nothing of this one.
+    assert commits(other.replace(commit, record(lay(repository, {NOTES: b"else\n"}), "Another text"))) == []
 
 
 def test_a_hunk_that_upstream_has_names_the_commit_that_brought_it(world: Callable[..., Run]) -> None:

@@ -128,7 +128,7 @@ def test_recorded_are_the_files_that_the_series_touches_there_and_those_recorded
     more.write_text(more.read_text().replace(f"        {MODE}:", f"        {VERSION}: {'a' * 40}\n        {MODE}:"))
     update(series, news, cache=cache)
 
-    recorded = [list(load_versions(versions_file(folder)).megatron.releases[-1].blobs) for folder in (bare, series)]
+    recorded = [list(load_versions(versions_file(folder)).upstream.releases[-1].blobs) for folder in (bare, series)]
     assert recorded == [[BUFFER, CONFIG, MODE], [BUFFER, CONFIG, MODE, VERSION]]
 
 

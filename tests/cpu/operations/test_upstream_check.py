@@ -18,7 +18,7 @@ from trees.snapshots import contents, lay
 import patchkit.operations.upstream_look as module
 from patchkit.core.report import Problem
 from patchkit.core.reported import parse_reported, print_reported
-from patchkit.core.upstream import Release, Target
+from patchkit.core.upstream import MEGATRON, Release, Target
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations import processes
@@ -297,7 +297,7 @@ def test_the_commands_that_are_told_are_for_a_shell_and_name_the_base(world: Cal
 
 def found_release(world: World, version: str) -> Release:
     """A release that the index has and the file does not: the wheel of 2.0 under another version."""
-    listed = load_versions(world.root / "upstream_versions.yaml").megatron.releases[-1]
+    listed = load_versions(world.root / "upstream_versions.yaml").upstream.releases[-1]
     return replace(listed, version=version, tag=None, commit=None)
 
 
@@ -568,7 +568,7 @@ def test_a_second_run_computes_nothing(world: Callable[..., World], monkeypatch:
 def test_what_one_clone_knows_of_a_release_is_not_told_of_another(world: Callable[..., World]) -> None:
     made = world(CLASH)
     repository = made.repository()
-    release = load_versions(made.root / "upstream_versions.yaml").megatron.releases[-1]
+    release = load_versions(made.root / "upstream_versions.yaml").upstream.releases[-1]
     told = []
     for tag in ("core_v2.1", "core_v2.1-again"):
         git(repository, "commit", "-q", "--allow-empty", "-m", tag)
@@ -774,14 +774,14 @@ def test_a_release_of_which_the_wheel_lacks_files_is_the_commit_of_its_tag() -> 
     wanted = Wanted(target=target, kind="release", listed=False)
     paths = ["megatron/core/a.py", "megatron/training/b.py"]
 
-    (taken,) = as_carried([wanted], paths, (), Path("repository"))
+    (taken,) = as_carried([wanted], paths, (), Path("repository"), MEGATRON)
     assert (taken.target.name, taken.target.as_of, taken.kind) == ("core_v2.0", "2.0", "revision")
-    (lacking,) = as_carried([wanted], paths, (), None)
+    (lacking,) = as_carried([wanted], paths, (), None, MEGATRON)
     assert lacking.missing == "the wheel of v2.0 has no megatron/training/b.py: it ships megatron.core"
-    assert as_carried([wanted], paths[:1], (), None) == [wanted]
+    assert as_carried([wanted], paths[:1], (), None, MEGATRON) == [wanted]
     # The series has carried to this commit already: it is that target, and no second one.
     mine = Target("core_v2.0", "2.0", None, "2" * 40, {}, None)
-    assert as_carried([wanted], paths, (mine,), Path("repository")) == []
+    assert as_carried([wanted], paths, (mine,), Path("repository"), MEGATRON) == []
 
 
 def test_an_unwritten_rule_is_no_condition_for_dropping(world: Callable[..., World]) -> None:

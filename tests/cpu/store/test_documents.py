@@ -124,7 +124,7 @@ torch-memory-saver: {distribution: d, repository: r, releases: []}
 """
     document = parse_document(VersionsDocument, text, "v.yaml")
 
-    assert [(branch.date, branch.as_of) for branch in document.megatron.branches] == [("2026-11-29", "0.20.0")]
+    assert [(branch.date, branch.as_of) for branch in document.upstream.branches] == [("2026-11-29", "0.20.0")]
 
 
 @pytest.mark.parametrize(

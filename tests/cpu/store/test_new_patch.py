@@ -4,17 +4,18 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from patchkit.core.model import FilePatch, Hunk, HunkLine, LineKind, Patch
 from patchkit.core.series import SCHEMA, HunkSpec, NotNeeded, PatchDocument, SeriesDocument, SeriesEntry, VariantSpec
 from patchkit.core.unified import parse_patch
-from patchkit.core.upstream import PinnedCommit, Release, Target, VersionsDocument
+from patchkit.core.unwritten import is_unwritten
+from patchkit.core.upstream import MEGATRON, PinnedCommit, Release, Target, Upstream, VersionsDocument
 from patchkit.store.documents import parse_document
 from patchkit.store.new_patch import (
     extended_patch,
     extended_series,
     extended_versions,
-    is_unwritten,
     not_carried,
     patch_text,
     series_text,
@@ -45,6 +46,7 @@ COMMIT = PinnedCommit(
 RELEASE = Release(
     version="1.0", tag=None, commit=None, date="2026-01-02", python="", ships=("megatron.core",), blobs={}, files={}
 )
+VERSIONS = VersionsDocument(SCHEMA, MEGATRON)
 PATCH = b"""\
 # Ours.
 schema: 1
@@ -85,7 +87,7 @@ def test_rewriting_what_was_written_changes_no_byte() -> None:
     texts = [
         patch_text(DOCUMENT),
         series_text("m", "d", {"g": "PROPOSED: x"}, [SeriesEntry("a"), SeriesEntry("b", ("a",))]),
-        versions_text("d", "r", COMMIT),
+        versions_text(VERSIONS, (COMMIT,)),
     ]
 
     assert [rewrite_yaml(text, "x", lambda _: None) for text in texts] == texts
@@ -101,9 +103,17 @@ def test_a_new_series_is_read_back() -> None:
 
 @pytest.mark.parametrize("added", [COMMIT, RELEASE])
 def test_versions_with_one_target_are_read_back(added: PinnedCommit | Release) -> None:
-    megatron = parse_document(VersionsDocument, versions_text("d", "r", added), "x").megatron
+    upstream = parse_document(VersionsDocument, versions_text(VERSIONS, (added,)), "x").upstream
 
-    assert (*megatron.releases, *megatron.commits) == (added,)
+    assert (*upstream.releases, *upstream.commits) == (added,)
+
+
+def test_versions_of_another_upstream_say_what_it_is() -> None:
+    other = Upstream("d", "r", (), name="N", packages=("s/p",), source="s", tag="{version}", version_file="s/p/v.py")
+    text = versions_text(VersionsDocument(SCHEMA, other=other), (COMMIT,))
+
+    assert parse_document(VersionsDocument, text, "x").upstream == replace(other, commits=(COMMIT,))
+    assert rewrite_yaml(text, "x", lambda _: None) == text
 
 
 def test_a_variant_carries_the_ids_of_its_hunks() -> None:

@@ -251,7 +251,7 @@ def test_releases_are_added_by_version_and_comments_stay_with_what_they_are_abou
 
     assert made.decode() == expected
     path.write_bytes(made)
-    assert [release.version for release in load_versions(path).megatron.releases] == [
+    assert [release.version for release in load_versions(path).upstream.releases] == [
         "0.1.0",
         "0.1.1",
         "0.2.0",
@@ -266,4 +266,4 @@ def test_a_file_without_a_release_gets_its_first_and_a_version_like_a_number_sta
     path.write_bytes(add_releases(path, [new("0.10")], {}))
 
     assert '  releases:\n    - version: "0.10"\n      tag: null\n' in path.read_text()
-    assert load_versions(path).megatron.releases == (new("0.10"),)
+    assert load_versions(path).upstream.releases == (new("0.10"),)

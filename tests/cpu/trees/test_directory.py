@@ -15,6 +15,7 @@ from patchkit.trees.interface import Interrupted, WritableTree
 
 from .faults import killed_at
 from .snapshots import contents, lay, snapshot
+from .wheels import MEGATRON_CORE
 
 FILES = {
     "megatron/core/b.py": b"b\n",
@@ -212,14 +213,14 @@ def test_an_interrupted_write_is_told_and_undone(tmp_path: Path) -> None:
 
 
 def test_opening_a_folder_gives_a_plain_tree(tmp_path: Path) -> None:
-    tree = open_directory(lay(tmp_path, FILES))
+    tree = open_directory(lay(tmp_path, FILES), *MEGATRON_CORE)
 
     assert (type(tree), tree.root) == (DirectoryTree, tmp_path)
 
 
 def test_opening_site_packages_gives_the_installed_tree(tmp_path: Path) -> None:
     lay(tmp_path, {**FILES, "megatron_core-1.2.dist-info/RECORD": b"", "other-1.dist-info/RECORD": b""})
-    tree = open_directory(tmp_path)
+    tree = open_directory(tmp_path, *MEGATRON_CORE)
 
     assert isinstance(tree, InstalledTree)
     assert tree.manifest_path == "megatron_core-1.2.dist-info/patchkit.json"
@@ -227,9 +228,9 @@ def test_opening_site_packages_gives_the_installed_tree(tmp_path: Path) -> None:
 
 def test_metadata_without_record_counts_only_where_none_has_one(tmp_path: Path) -> None:
     lay(tmp_path, {**FILES, "megatron_core-1.2.dist-info/METADATA": b""})
-    stripped = open_directory(tmp_path)
+    stripped = open_directory(tmp_path, *MEGATRON_CORE)
     lay(tmp_path, {"megatron_core-1.3.dist-info/RECORD": b""})
-    whole = open_directory(tmp_path)
+    whole = open_directory(tmp_path, *MEGATRON_CORE)
 
     assert stripped.manifest_path == "megatron_core-1.2.dist-info/patchkit.json"
     assert whole.manifest_path == "megatron_core-1.3.dist-info/patchkit.json"
@@ -239,7 +240,7 @@ def test_two_installed_at_once_are_refused(tmp_path: Path) -> None:
     lay(tmp_path, {**FILES, "megatron_core-1.2.dist-info/RECORD": b"", "megatron_core-1.3.dist-info/RECORD": b""})
 
     with pytest.raises(NotATreeError) as caught:
-        open_directory(tmp_path)
+        open_directory(tmp_path, *MEGATRON_CORE)
 
     names = "megatron_core-1.2.dist-info, megatron_core-1.3.dist-info"
     assert caught.value.message == f"{tmp_path} has the metadata of more than one megatron-core: {names}"
@@ -248,9 +249,9 @@ def test_two_installed_at_once_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("below", "hint"),
     [
-        ("", "name the folder that holds megatron/, such as a Megatron-LM checkout or a site-packages folder"),
+        ("", "did you mean {0}/t?"),
         ("t/megatron", "did you mean {0}/t?"),
-        ("missing", "name the folder that holds megatron/, such as a Megatron-LM checkout or a site-packages folder"),
+        ("missing", "name the folder that holds megatron/, such as a checkout or a site-packages folder"),
         ("around", "did you mean {0}/around/Megatron-LM?"),
     ],
 )
@@ -259,7 +260,7 @@ def test_a_folder_without_megatron_core_is_refused_with_a_guess(tmp_path: Path, 
     lay(tmp_path / "around" / "Megatron-LM", FILES)
 
     with pytest.raises(NotATreeError) as caught:
-        open_directory(tmp_path / below)
+        open_directory(tmp_path / below, *MEGATRON_CORE)
 
     assert caught.value.message == f"{tmp_path / below} has no folder megatron/core"
     assert caught.value.hint == hint.format(tmp_path)
@@ -269,7 +270,8 @@ def test_patching_a_folder_imports_neither_git_nor_archives(tmp_path: Path) -> N
     lay(tmp_path, FILES)
     program = (
         "import sys; from pathlib import Path; from patchkit.trees.directory import open_directory; "
-        f"tree = open_directory(Path({str(tmp_path)!r})); tree.read('setup.py'); list(tree.paths()); "
+        f"tree = open_directory(Path({str(tmp_path)!r}), 'd', ('megatron/core',)); tree.read('setup.py'); "
+        "list(tree.paths()); "
         "tree.write({'setup.py': b'new'}, operation='apply'); "
         "heavy = {'git', 'zipfile', 'tarfile', 'subprocess', 'tempfile', 'platformdirs', 'packaging', 'csv', "
         "'importlib.metadata', 'shutil', 'patchkit.trees.installed', 'patchkit.trees.archive', 'patchkit.trees.git'}; "

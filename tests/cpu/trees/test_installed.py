@@ -16,7 +16,7 @@ from patchkit.trees.interface import WritableTree
 from .faults import killed_at
 from .repositories import git
 from .snapshots import contents, lay, snapshot
-from .wheels import FILES, make_wheel, metadata, record
+from .wheels import FILES, MEGATRON_CORE, make_wheel, metadata, record
 
 DIST_INFO = "megatron_core-1.2.dist-info"
 
@@ -81,7 +81,7 @@ def test_record_is_part_of_the_same_all_or_nothing(tmp_path: Path) -> None:
 
 def test_a_tree_whose_record_was_stripped_is_written_without_one(tmp_path: Path) -> None:
     root = lay(tmp_path, {**FILES, f"{DIST_INFO}/METADATA": metadata("1.2")})
-    tree = open_directory(root)
+    tree = open_directory(root, *MEGATRON_CORE)
     tree.write({"megatron/core/__init__.py": b"answer = 2\n", tree.manifest_path: b"{}"}, operation="apply")
 
     assert sorted(path.name for path in (root / DIST_INFO).iterdir()) == ["METADATA", "patchkit.json"]
@@ -126,6 +126,7 @@ def test_an_editable_install_leads_to_the_checkout(tmp_path: Path, monkeypatch: 
     on_path(monkeypatch, site_packages)
     tree = find_installed()
 
+    assert isinstance(tree, DirectoryTree)
     assert (type(tree), tree.root) == (DirectoryTree, checkout)
 
 
@@ -233,7 +234,7 @@ def test_a_virtual_environment_inside_a_git_checkout_is_written_and_pip_uninstal
     subprocess.run([*pip, "install", "--no-deps", "--no-index", str(wheel)], check=True, capture_output=True)
     before = contents(site_packages)
 
-    tree = open_directory(site_packages)
+    tree = open_directory(site_packages, *MEGATRON_CORE)
     tree.write({"megatron/core/new.py": b"new = 1\n", tree.manifest_path: b"{}"}, operation="apply")
     assert (site_packages / "megatron/core/new.py").read_bytes() == b"new = 1\n"
     tree.write({"megatron/core/new.py": None, tree.manifest_path: None}, operation="revert")

@@ -15,6 +15,7 @@ from .snapshots import lay, snapshot
 
 ONE, TWO = b"one\n", b"two\n"
 DAY = "2026-01-02"
+CORE = "core_v{version}"
 
 
 @pytest.fixture
@@ -43,11 +44,27 @@ def test_release_tags_come_by_version_with_commit_and_day_whatever_kind_of_tag_t
         git(repository, "tag", other)
     git(repository, "tag", "core_v4.0", f"{one}^{{tree}}")
 
-    assert release_tags(repository) == (
+    assert release_tags(repository, CORE) == (
         ReleaseTag("core_v0.9.0rc1", "0.9.0rc1", two, DAY, pre_release=True),
         ReleaseTag("core_v0.10.0", "0.10.0", one, DAY, pre_release=False),
         ReleaseTag("core_v1.0.0", "1.0.0", one, DAY, pre_release=False),
     )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("core_v{version}", ["core_v1.0.0"]),
+        ("v{version}", ["v2.6"]),
+        ("{version}", ["0.3", "v2.6"]),
+        ("release-{version}-final", ["release-4.0-final"]),
+    ],
+)
+def test_a_release_tag_is_written_as_upstream_says(repository: Path, pattern: str, names: list[str]) -> None:
+    for other in ("v2.6", "0.3", "release-4.0-final", "release-4.0", "release--final", "release-5.0-later"):
+        git(repository, "tag", other)
+
+    assert [tag.name for tag in release_tags(repository, pattern)] == names
 
 
 def test_the_day_of_a_commit_is_that_of_utc(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +75,7 @@ def test_the_day_of_a_commit_is_that_of_utc(repository: Path, monkeypatch: pytes
     with monkeypatch.context() as elsewhere:
         elsewhere.setenv("TZ", "XXX+12")
         time.tzset()
-        tags = release_tags(repository)
+        tags = release_tags(repository, CORE)
     time.tzset()
 
     assert tags[-1].date == "2026-01-03"
@@ -67,7 +84,7 @@ def test_the_day_of_a_commit_is_that_of_utc(repository: Path, monkeypatch: pytes
 def test_a_repository_without_release_tags_and_without_a_commit_has_none(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
 
-    assert release_tags(tmp_path) == ()
+    assert release_tags(tmp_path, CORE) == ()
     assert blobs_at(tmp_path, {}) == ({}, ())
 
 
@@ -93,7 +110,7 @@ def test_a_bare_clone_and_one_without_blobs_will_do_and_are_left_as_they_are(
     git(tmp_path, "clone", "-q", *options, repository.as_uri(), "clone")
     before = snapshot(tmp_path / "clone")
 
-    assert [tag.commit for tag in release_tags(tmp_path / "clone")] == [one]
+    assert [tag.commit for tag in release_tags(tmp_path / "clone", CORE)] == [one]
     assert blobs_at(tmp_path / "clone", {one: ["a/x.py", "a/y.py"], two: ["a/x.py"]}) == (
         {one: {"a/x.py": blob_id(ONE), "a/y.py": None}, two: {"a/x.py": blob_id(TWO)}},
         (),
@@ -116,13 +133,13 @@ def test_a_shallow_clone_and_one_without_trees_name_the_commits_out_of_reach(rep
 def test_a_folder_that_is_no_clone_and_a_broken_one_are_errors(repository: Path, tmp_path: Path) -> None:
     one, _ = commits(repository)
     with pytest.raises(TreeError) as caught:
-        release_tags(tmp_path)
+        release_tags(tmp_path, CORE)
     assert caught.value.message == f"{tmp_path} is not a git repository"
 
     shutil.rmtree(repository / ".git" / "objects")
     (repository / ".git" / "objects").mkdir()
     with pytest.raises(TreeError) as caught:
-        release_tags(repository)
+        release_tags(repository, CORE)
     assert caught.value.message == (
         f"git for-each-ref failed in {repository}: fatal: missing object {one} for refs/tags/core_v1.0.0"
     )

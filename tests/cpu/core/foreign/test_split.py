@@ -72,6 +72,21 @@ def test_what_is_left_of_a_file_is_one_patch() -> None:
     assert shape(one, two, third) == [("model", (0, 1), ()), ("train", (2,), ())]
 
 
+def test_one_change_at_three_places_in_two_files_is_a_feature() -> None:
+    places = [("m/model.py", "forward"), ("m/model.py", "loss"), ("m/train.py", "train")]
+    alike = [hunk(path, scope, "    ", removed=("    @size",)) for path, scope in places]
+    other = hunk("m/train.py", "train", "    return", removed=("    @size",))
+
+    (without, left) = propose((*alike, other), BASE)
+
+    assert (without.name, without.hunks) == ("without-size", (0, 1, 2))
+    assert without.reason == "the same change at 3 places: takes out @size"
+    assert (left.name, left.hunks) == ("train", (3,))
+    # Twice, or in one file, is no habit.
+    assert shape(*alike[:2]) == [("model", (0, 1), ())]
+    assert [one.hunks for one in propose((alike[0], alike[2]), BASE)] == [(0,), (1,)]
+
+
 def test_a_hunk_that_holds_two_features_together_stays_with_one_and_the_other_depends_on_it() -> None:
     both = hunk("m/config.py", "Config", "    alpha_flag: bool = False", "    beta_flag: bool = False")
     alpha = [hunk("m/model.py", "forward", "    if config.alpha_flag: alpha_one(x)")]

@@ -1,0 +1,83 @@
+"""Which series a project keeps: `patchkit.toml`, or `[tool.patchkit]` in pyproject.toml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from patchkit.errors import StoreError
+from patchkit.store.documents import read_file
+
+SETTINGS = "patchkit.toml"
+_PROJECT = "pyproject.toml"
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What a project says."""
+
+    file: Path
+    """Where it says so."""
+    patches: Path
+    """Folder of its series; relative only where the file lies in a relative ``start``."""
+
+
+def find_settings(start: Path) -> Settings | None:
+    """Return what the nearest settings file says, in ``start`` or a folder above it; None when there is none.
+
+    In one folder `patchkit.toml` goes before pyproject.toml, of which only a table `tool.patchkit` counts. The one key
+    is `patches`, a folder relative to the file. Raises StoreError, which names the file and the key.
+    """
+    for folder in (start, *start.absolute().parents):
+        file = folder / SETTINGS
+        if file.is_file():
+            return _settings(file, _parsed(file))
+        file = folder / _PROJECT
+        # Most projects have such a file and nothing of ours in it; parsing TOML takes longer than a small command.
+        if file.is_file() and b"patchkit" in read_file(file):
+            table = _parsed(file).get("tool", {})
+            if isinstance(table, dict) and "patchkit" in table:
+                return _settings(file, table["patchkit"], "tool.patchkit.")
+    return None
+
+
+def settings_text(patches: Path) -> bytes:
+    """Return a new `patchkit.toml` for the series in ``patches``, a path relative to it."""
+    return (
+        "# Where patchkit's commands find the series of this project; they look from the current folder upward.\n"
+        f"patches = {_quoted(patches.as_posix())}\n"
+    ).encode()
+
+
+def _parsed(file: Path) -> dict[str, Any]:
+    try:
+        import tomllib  # noqa: PLC0415 - only where there is a settings file
+    except ImportError:
+        import tomli as tomllib  # type: ignore[import-not-found, no-redef, unused-ignore]  # noqa: PLC0415 - as above
+
+    try:
+        return dict(tomllib.loads(read_file(file).decode()))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StoreError(str(file), None, f"it is no TOML: {error}") from error
+
+
+def _settings(file: Path, table: object, prefix: str = "") -> Settings:
+    if not isinstance(table, dict):
+        raise StoreError(str(file), prefix.rstrip("."), "it must be a table")
+    for key in table:
+        if key != "patches":
+            raise StoreError(str(file), f"{prefix}{key}", "there is no such setting; the one there is is `patches`")
+    patches = table.get("patches")
+    if not isinstance(patches, str) or not patches:
+        raise StoreError(str(file), f"{prefix}patches", "it must be there, and name the folder of a series")
+    folder = file.parent / patches
+    if not folder.is_dir():
+        raise StoreError(str(file), f"{prefix}patches", f"there is no folder {folder}")
+    # A path of one part has no grandparent, where the list of upstream's releases may lie.
+    return Settings(file, folder if len(folder.parts) > 1 else folder.absolute())
+
+
+def _quoted(text: str) -> str:
+    # The escapes of a JSON string are among those of TOML.
+    return msgspec.json.encode(text).decode()
