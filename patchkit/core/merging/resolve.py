@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from patchkit.core.merging.alignment import Edit
+from patchkit.core.merging.depths import depth, shift
 from patchkit.core.merging.docstrings import ours_first
 from patchkit.core.merging.forms import deeper, kept, worded, woven
 from patchkit.core.merging.imports import merged_imports
 from patchkit.core.merging.insertions import both, within
 from patchkit.core.merging.lexemes import LineKind, LogicalLine
 from patchkit.core.merging.logical import cut_lines
+from patchkit.core.merging.moves import both_moved, moved
 from patchkit.core.merging.renames import Rename, applied, is_everywhere, rename, stands
 from patchkit.core.merging.resolved import Clash, Resolved, Span
-from patchkit.core.merging.sides import Version, both_moved, depth, moved, shift
+from patchkit.core.merging.sides import Version
 from patchkit.core.merging.sweep import Side, Stretch, span, sweep
 from patchkit.core.merging.taken_out import taken_out
 from patchkit.core.remembered import remembered
