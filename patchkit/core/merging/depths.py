@@ -39,7 +39,7 @@ def shift(  # noqa: PLR0911 - one return a rule
         own = side.partner(spot).indent if side.to_new[spot] >= 0 else base[spot].indent
         deeper = depth(spot, side, other) if side.to_new[spot] >= 0 else other.partner(spot).indent - base[spot].indent
         found.append((own == lines[0].indent, deeper - (own - base[spot].indent)))
-    if len(found) == 1 and found[0][1] and edit.old == edit.old_end:
+    if len(found) == 1 and found[0][1] and not any(base[at].text.strip() for at in range(edit.old, edit.old_end)):
         # One side put something around the line on this side of the place; whether around the place too, nobody said.
         return None
     if len({columns for _, columns in found}) == 1:

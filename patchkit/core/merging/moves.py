@@ -1,14 +1,75 @@
-"""Lines that a side moved away from what the other side puts beside them."""
+"""Lines that a side moved: into another part of the file, and away from what the other side puts beside them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from patchkit.core.merging.alignment import Edit
 from patchkit.core.merging.lexemes import LineKind, LogicalLine
 from patchkit.core.merging.pairing import likeness
 from patchkit.core.merging.sides import MOST_PAIRS, Version
 from patchkit.core.merging.words import says_something
+
+Lines = Sequence[bytes]
+Range = tuple[int, int]
+"""Half-open, of 0-based lines."""
+
+_FEW: Final = 8
+"""Characters up to which a line says too little to be known again, such as ``return``."""
+
+
+class Crossing(NamedTuple):
+    """One line that a side moved: where it stood in the base and stands on that side, 0-based."""
+
+    old: int
+    new: int
+
+
+def crossings(edits: Sequence[Edit], base: Sequence[bytes], side: Sequence[bytes]) -> list[Crossing]:
+    """Return the lines that a side took out and put in elsewhere, in the order of the base.
+
+    Only those that both texts have once, however indented: of others nobody knows which is which.
+    """
+    gone = {base[at].strip(): at for edit in edits for at in range(edit.old, edit.old_end)}
+    come = {side[at].strip(): at for edit in edits for at in range(edit.new, edit.new_end)}
+    both = {line for line in gone.keys() & come.keys() if len(line) > _FEW and not line.startswith(b"#")}
+    if not both:
+        return []
+    for text in (base, side):
+        times = Counter(line.strip() for line in text)
+        both = {line for line in both if times[line] == 1}
+    return sorted(Crossing(gone[line], come[line]) for line in both)
+
+
+class Crossings:
+    """What both sides moved from one part of the file into another, so that a part alone tells it wrong."""
+
+    def __init__(
+        self, ours: Sequence[Edit], theirs: Sequence[Edit], base: Lines, changed: Lines, target: Lines
+    ) -> None:
+        self._ours, self._theirs = crossings(ours, base, changed), crossings(theirs, base, target)
+        self._beside_ours, self._beside_theirs = (
+            {edit.old - below for edit in edits if edit.old == edit.old_end for below in (0, 1)}
+            for edits in (ours, theirs)
+        )
+
+    def mislead(self, base: Range, changed: Range, target: Range) -> bool:
+        """Tell whether a part looks there as if a line was gone beside which the other side inserts.
+
+        Or as if both sides brought lines anew that both moved there, of which one side may have taken some out.
+        """
+        mine = {each.old for each in self._ours if _leaves(each, base, changed)}
+        yours = {each.old for each in self._theirs if _leaves(each, base, target)}
+        if not (mine.isdisjoint(self._beside_theirs) and yours.isdisjoint(self._beside_ours)):
+            return True
+        come = {each.old for each in self._ours if _leaves(Crossing(each.new, each.old), changed, base)}
+        return any(each.old in come and _leaves(Crossing(each.new, each.old), target, base) for each in self._theirs)
+
+
+def _leaves(each: Crossing, old: Range, new: Range) -> bool:
+    return old[0] <= each.old < old[1] and not new[0] <= each.new < new[1]
 
 
 def moved(side: Version, other: Version, edit: Edit) -> bool:
