@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from patchkit.core.merging.alignment import Edit, edits, partners
+from patchkit.core.merging.conditions import merge_conditions
 from patchkit.core.merging.entries import Group, Hidden, Item, flat, form, tree
 from patchkit.core.merging.lexemes import Lexeme, LineKind, LogicalLine
 from patchkit.core.merging.lists import merge_lists
@@ -77,7 +78,7 @@ def _import_list(line: LogicalLine) -> list[Lexeme]:
 def _items(old: Sequence[Item], ours: Sequence[Item], theirs: Sequence[Item]) -> list[Lexeme] | None:
     keys = [[item.opener.key if isinstance(item, Group) else item.key for item in side] for side in (old, ours, theirs)]
     woven = _words(old, ours, theirs, *keys)
-    return None if woven is None else list(flat(woven))
+    return merge_conditions(old, ours, theirs, _items) if woven is None else list(flat(woven))
 
 
 def _words(  # noqa: PLR0911 - one return a rule
