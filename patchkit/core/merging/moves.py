@@ -110,3 +110,29 @@ def both_moved(one: Version, two: Version, ours: Sequence[LogicalLine], theirs: 
     if len(gone) * (len(ours) + len(theirs)) > MOST_PAIRS:
         return bool(gone)
     return any(any(likeness(line, new) for new in ours) and any(likeness(line, new) for new in theirs) for line in gone)
+
+
+def import_went(side: Version, begin: int, end: int, place: Range) -> bool:
+    """Tell whether a side has an import of the base's ``[begin, end)`` elsewhere than in ``place``, its lines for them.
+
+    With other names too, as long as it imports one of them from the same module.
+    """
+    if not side.moved_lines.isdisjoint(range(begin, end)):
+        return True
+    gone = [_imported(side.base[at]) for at in range(begin, end) if side.to_new[at] < 0]
+    come = [
+        _imported(side.lines[at])
+        for edit in side.pairing.edits
+        for at in range(edit.new, edit.new_end)
+        if not place[0] <= at < place[1]
+    ]
+    return any(one[0] == two[0] and not one[1].isdisjoint(two[1]) for one in gone if one[0] for two in come)
+
+
+def _imported(line: LogicalLine) -> tuple[Sequence[str], frozenset[str]]:
+    """Return the words of a module and the names that a line imports from it; empty for any other line."""
+    words = line.words
+    if not line.is_import or words[0] != "from" or "import" not in words:
+        return (), frozenset()
+    at = words.index("import")
+    return words[1:at], frozenset(word for word in words[at + 1 :] if word.isidentifier() and word != "as")

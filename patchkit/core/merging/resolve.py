@@ -12,7 +12,7 @@ from patchkit.core.merging.imports import merged_imports
 from patchkit.core.merging.insertions import both, within
 from patchkit.core.merging.lexemes import LineKind, LogicalLine
 from patchkit.core.merging.logical import cut_lines
-from patchkit.core.merging.moves import both_moved, moved
+from patchkit.core.merging.moves import both_moved, import_went, moved
 from patchkit.core.merging.renames import Rename, applied, is_everywhere, rename, stands
 from patchkit.core.merging.resolved import Clash, Resolved, Span
 from patchkit.core.merging.sides import Version
@@ -221,7 +221,7 @@ class _Merge:
             self._carried(stretch.ours, text, "one side rewrote these lines, the other one renamed what is in them")
             return
         text = None
-        if not (self.ours.moved_lines | self.theirs.moved_lines).intersection(range(begin, end)):
+        if not (import_went(self.ours, begin, end, ours) or import_went(self.theirs, begin, end, theirs)):
             # Of an import that stands elsewhere now the names belong there.
             text = merged_imports(
                 self.base[begin:end], self.ours.lines[slice(*ours)], self.theirs.lines[slice(*theirs)]
