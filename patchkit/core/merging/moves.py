@@ -50,22 +50,25 @@ class Crossings:
         self, ours: Sequence[Edit], theirs: Sequence[Edit], base: Lines, changed: Lines, target: Lines
     ) -> None:
         self._ours, self._theirs = crossings(ours, base, changed), crossings(theirs, base, target)
-        self._beside_ours, self._beside_theirs = (
-            {edit.old - below for edit in edits if edit.old == edit.old_end for below in (0, 1)}
-            for edits in (ours, theirs)
-        )
+        self._near_ours, self._near_theirs = _near(ours), _near(theirs)
 
     def mislead(self, base: Range, changed: Range, target: Range) -> bool:
-        """Tell whether a part looks there as if a line was gone beside which the other side inserts.
+        """Tell whether a part looks there as if a line was gone that the other side changes, or inserts beside.
 
         Or as if both sides brought lines anew that both moved there, of which one side may have taken some out.
         """
         mine = {each.old for each in self._ours if _leaves(each, base, changed)}
         yours = {each.old for each in self._theirs if _leaves(each, base, target)}
-        if not (mine.isdisjoint(self._beside_theirs) and yours.isdisjoint(self._beside_ours)):
+        if not (mine.isdisjoint(self._near_theirs) and yours.isdisjoint(self._near_ours)):
             return True
         come = {each.old for each in self._ours if _leaves(Crossing(each.new, each.old), changed, base)}
         return any(each.old in come and _leaves(Crossing(each.new, each.old), target, base) for each in self._theirs)
+
+
+def _near(edits: Sequence[Edit]) -> set[int]:
+    """Return the lines of the base that a side changes, and those beside which it inserts."""
+    inserted = {edit.old - below for edit in edits if edit.old == edit.old_end for below in (0, 1)}
+    return inserted.union(at for edit in edits for at in range(edit.old, edit.old_end))
 
 
 def _leaves(each: Crossing, old: Range, new: Range) -> bool:

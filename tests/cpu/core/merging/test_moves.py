@@ -47,6 +47,8 @@ OF_BOTH = MOVED.replace(b"import os\n", b"import sys\n")
         # The line above fresh() goes, and the part [0, 3) does not see where.
         (BESIDE, MOVED, ((0, 3), (0, 4), (0, 2)), True),
         (MOVED, BESIDE, ((0, 3), (0, 2), (0, 4)), True),
+        # The line that goes is the one that the other side changes.
+        (BASE.replace(b"load(1)", b"load(1, 2)"), MOVED, ((0, 3), (0, 3), (0, 2)), True),
         # Another line stands between them.
         (FAR, MOVED, ((0, 4), (0, 5), (0, 3)), False),
         # The part has both places.
