@@ -4,8 +4,9 @@
 
 Functions and classes of a revision are taken out of their files. Two random edits (``edit_makers``) are made in each,
 near each other, at times more, and some on both sides. Made together they are the truth; ``carry_file`` carries the one
-over the other, and what it calls clean has to be the truth as a tree of ``ast``. Where the edits contradict each other
-(one takes away what the other changes), nothing clean may come out.
+over the other, and what it calls clean has to mean what the truth means (``meaning``: a tree of ``ast``, in which the
+order of definitions side by side does not count). Where the edits contradict each other (one takes away what the other
+changes), nothing clean may come out.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from random import Random
 from typing import NamedTuple
 
 from benchmarks.carry.edit_makers import MAKERS
+from benchmarks.carry.meaning import meaning
 from benchmarks.carry.small_edits import Change, SmallEdit, Source, apart, applied
 from patchkit import carry_file
 from patchkit.core.carry import Status
@@ -122,7 +124,7 @@ def probe(
         return result.status, None
     text = result.content.decode()
     # What one side puts in under a name that the other one changes has either name.
-    if tree(text) in [tree(truth) for truth in (*truths, *_after_a_rename(base, [*ours, *theirs], shared))]:
+    if meaning(text) in [meaning(truth) for truth in (*truths, *_after_a_rename(base, [*ours, *theirs], shared))]:
         return result.status, None
     what = (*(edit.what for edit in (*ours, *theirs)), *(f"both: {edit.what}" for edit in shared))
     return result.status, Finding("wrong" if truths else "contradiction", base, changed, target, text, truths, what)

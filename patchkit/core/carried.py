@@ -32,6 +32,8 @@ class Verdict(str, Enum):
     """The target changed the same lines; statements or words could be told apart."""
     UPSTREAMED = "upstreamed"
     """The target has made the same change."""
+    SUPERSEDED = "superseded"
+    """Both sides set the package's version, and the target's is higher: it stays."""
     OBSOLETE = "obsolete"
     """Nothing of what the hunk changes is in the target; there is no result with it, and it may be dropped."""
     CONFLICT = "conflict"

@@ -18,6 +18,7 @@ from patchkit.core.lines import split_lines
 from patchkit.core.renamed import renamed
 from patchkit.core.scopes import MODULE
 from patchkit.core.uncollected import uncollected
+from patchkit.core.versioned import carried_with_version
 
 __all__ = ["CarriedHunk", "CarryResult", "Conflict", "Place", "Status", "Verdict", "carry_file", "carry_patch"]
 
@@ -37,9 +38,12 @@ def carry_file(
     if refused is not None:
         return CarryResult(path, Status.CONFLICT, None, (_whole(base, changed, target, refused),))
 
-    def carry(base: bytes, changed: bytes, target: bytes) -> CarryResult:
+    def plainly(base: bytes, changed: bytes, target: bytes) -> CarryResult:
         result = Carrying(base, changed, target, path, python=python).result()
         return renamed(base, changed, target, result, python=python) or result
+
+    def carry(base: bytes, changed: bytes, target: bytes) -> CarryResult:
+        return carried_with_version(base, changed, target, path, plainly) or plainly(base, changed, target)
 
     try:
         with uncollected():

@@ -43,7 +43,8 @@ class Carrying:
         if self._compared.is_python and self._takes_the_targets_place():
             pieces = self._in_one_order()
         elif self._compared.is_structured and conflicts(pieces):
-            pieces = [self._accounted(piece) for piece in structured(pieces, self._sides, self._compared.theirs)]
+            of_both = self._compared.ours, self._compared.theirs
+            pieces = [self._accounted(piece) for piece in structured(pieces, self._sides, *of_both)]
         merged = content(pieces)
         alarms = self._alarms(merged)
         if pieces is not by_lines and self._is_doubtful(merged, alarms):

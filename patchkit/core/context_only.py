@@ -24,6 +24,7 @@ from patchkit.core.merging.surroundings import Outline
 from patchkit.core.model import FilePatch, Hunk
 from patchkit.core.placement import Placed, Refusal, ScopeRanges, place_hunk
 from patchkit.core.scopes import MODULE
+from patchkit.core.versioned import carried_with_version
 
 MOST: Final = 0.6
 """Share of a hunk's old lines, blank ones aside, that the target must have for the hunk to belong there."""
@@ -61,7 +62,12 @@ def carry_patch(patch: FilePatch, target: bytes, scopes: Mapping[str, str] | Non
             free = spot.end
         spots.append(spot)
     found = [(hunk, spot) for hunk, spot in zip(patch.hunks, spots, strict=True) if isinstance(spot, Spot)]
-    carried = Carrying(_made_up(found, lines, old=True), _made_up(found, lines, old=False), target, patch.path).result()
+    base, changed = _made_up(found, lines, old=True), _made_up(found, lines, old=False)
+
+    def carry(base: bytes, changed: bytes, target: bytes) -> CarryResult:
+        return Carrying(base, changed, target, patch.path).result()
+
+    carried = carried_with_version(base, changed, target, patch.path, carry) or carry(base, changed, target)
     hunks = _told(carried.hunks, found)
     refused = [
         _refused(hunk, spot, lines, outline, (scopes or {}).get(hunk.id))

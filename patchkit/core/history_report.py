@@ -33,7 +33,7 @@ class StateReport(Item, frozen=True, kw_only=True):
     """What becomes of one hunk on one text."""
 
     shown: str
-    """exact, moved, merged, restructured, upstreamed; bad are obsolete, conflict and alarm (a gate fired)."""
+    """exact, moved, merged, restructured, upstreamed, superseded; bad are obsolete, conflict, alarm (a gate fired)."""
     verdict: str
     """The engine's; differs from what is shown when a gate fired."""
     bad: bool

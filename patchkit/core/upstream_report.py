@@ -35,8 +35,8 @@ class HunkAnswer(Item, frozen=True, kw_only=True):
     path: str
     state: State
     verdict: str
-    """A verdict of the carry engine (exact, moved, merged, restructured, upstreamed, obsolete, conflict), or skipped: a
-    person left it out of the patch for this target."""
+    """A verdict of the carry engine (exact, moved, merged, restructured, upstreamed, superseded, obsolete, conflict),
+    or skipped: a person left it out of the patch for this target."""
     intent: str = ""
     """What the hunk is for, as patch.yaml says."""
     reason: str = ""

@@ -20,7 +20,8 @@ from patchkit.operations.coverage import applies
 from patchkit.operations.upstream_targets import Asked, Wanted
 from patchkit.store.location import series_option
 
-_GONE = frozenset({Verdict.UPSTREAMED.value, Verdict.OBSOLETE.value})
+_UPSTREAM = frozenset({Verdict.UPSTREAMED.value, Verdict.SUPERSEDED.value})
+_GONE = _UPSTREAM | {Verdict.OBSOLETE.value}
 
 
 def groups(document: PatchDocument, target: Target, hunks: Sequence[HunkAnswer]) -> tuple[GroupAnswer, ...]:
@@ -48,7 +49,7 @@ def groups(document: PatchDocument, target: Target, hunks: Sequence[HunkAnswer])
 
 
 def _group_verdict(here: Sequence[HunkAnswer], state: State, *, told: bool, whole: bool) -> str:
-    gone = [hunk for hunk in here if hunk.verdict == Verdict.UPSTREAMED.value]
+    gone = [hunk for hunk in here if hunk.verdict in _UPSTREAM]
     if state == "broken":
         return "broken"
     if told or gone:

@@ -25,6 +25,7 @@ SIGNS = {
     "merged": "m",
     "restructured": "r",
     "upstreamed": "u",
+    "superseded": "v",
     "obsolete": "o",
     "skipped": "s",
     "conflict": "x",

@@ -31,7 +31,7 @@ from patchkit.core.upstream_report import HunkAnswer, PatchAnswer, TargetAnswer,
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final = {"broken": "error", "look": "warning", "unreachable": "note"}
 _MESSAGE: Final = 2_000
-_DECISIONS: Final = frozenset({"conflict", "upstreamed", "obsolete"})
+_DECISIONS: Final = frozenset({"conflict", "upstreamed", "superseded", "obsolete"})
 """Verdicts of a hunk that are told whatever else there is to say of it."""
 
 

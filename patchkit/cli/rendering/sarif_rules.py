@@ -34,6 +34,10 @@ RULES: Final[dict[str, Rule]] = {
         "Upstream has made the same change",
         "Decide whether the hunk can go: patch.yaml says when, under drop-when. A group goes as a whole or not at all.",
     ),
+    "hunk/superseded": Rule(
+        "Upstream's version of the package is higher than the patch's",
+        "Upstream's version stays. Decide whether the hunk can go, or which version the patched package has to have.",
+    ),
     "hunk/obsolete": Rule(
         "Nothing of what the hunk changes is in the target",
         "Decide whether the hunk can go: patch.yaml says when, under drop-when. It may also have to move elsewhere.",

@@ -24,6 +24,7 @@ LOOKS = {
     "merged": Look("g", "#0072b2", "#fff", bad=False, meaning="lines nearby changed"),
     "restructured": Look("r", "#cc79a7", "#000", bad=False, meaning="same lines changed, told apart"),
     "upstreamed": Look("u", "#999999", "#000", bad=False, meaning="upstream has it"),
+    "superseded": Look("v", "#000000", "#fff", bad=False, meaning="upstream's version is higher"),
     "obsolete": Look("O", "#e69f00", "#000", bad=True, meaning="its code is gone"),
     "conflict": Look("C", "#d55e00", "#000", bad=True, meaning="cannot be brought together"),
     "alarm": Look("A", "#f0e442", "#000", bad=True, meaning="fits, and a gate fired"),

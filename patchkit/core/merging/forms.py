@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from patchkit.core.merging.depths import depth
 from patchkit.core.merging.lexemes import LogicalLine, indented
-from patchkit.core.merging.sides import Version, depth
+from patchkit.core.merging.sides import Version
 from patchkit.core.merging.weave import weave
 
 

@@ -38,10 +38,12 @@ class _Origin:
 
     def ranges(self, begin: int, end: int) -> list[tuple[int, int]]:
         """Return the ranges that the lines ``[begin, end)`` come from; for an empty range its place, or two of them."""
+        # What stands behind a last line that is blank has a number and no line.
+        begin, end = min(begin, len(self.rows)), min(end, len(self.rows))
         if begin < end:
             breaks = [at for at in range(begin + 1, end) if self.rows[at] != self.rows[at - 1] + 1]
             return [(self.rows[one], self.rows[two - 1] + 1) for one, two in pairwise([begin, *breaks, end])]
-        begin = last = min(begin, len(self.rows))
+        last = begin
         while last > 0 and self.is_blank[last - 1]:
             last -= 1
         behind = self.rows[last - 1] + 1 if last else 0

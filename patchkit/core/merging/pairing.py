@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from rapidfuzz.distance import LCSseq
@@ -87,7 +88,21 @@ def _alike(old: Sequence[LogicalLine], new: Sequence[LogicalLine], moved: set[st
             row += 1
         else:
             column += 1
-    return pairs
+    return _in_place(pairs, scores)
+
+
+def _in_place(pairs: Sequence[tuple[int, int]], scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+    """Return the pairs without those that would be more alike with their new lines exchanged.
+
+    Such lines changed places and words at once, and nobody can tell which one became which.
+    """
+    doubtful = {
+        pair
+        for one, two in combinations(pairs, 2)
+        if scores[one[0]][two[1]] + scores[two[0]][one[1]] > scores[one[0]][one[1]] + scores[two[0]][two[1]]
+        for pair in (one, two)
+    }
+    return [pair for pair in pairs if pair not in doubtful]
 
 
 def _scores(old: Sequence[LogicalLine], new: Sequence[LogicalLine], moved: set[str]) -> list[list[float]]:

@@ -15,8 +15,7 @@ from typing import Final, NamedTuple
 
 from patchkit.core.merging.lexemes import LineKind, LogicalLine
 from patchkit.core.merging.logical import cut_lines
-from patchkit.core.merging.sides import says_something
-from patchkit.core.merging.words import SEPARATOR
+from patchkit.core.merging.words import SEPARATOR, says_something
 from patchkit.core.remembered import remembered
 
 _Place = tuple[tuple[str, ...], str]

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from patchkit.core.merging.alignment import Edit
+from patchkit.core.merging.depths import depth, shift
 from patchkit.core.merging.docstrings import ours_first
 from patchkit.core.merging.forms import deeper, kept, worded, woven
 from patchkit.core.merging.imports import merged_imports
 from patchkit.core.merging.insertions import both, within
 from patchkit.core.merging.lexemes import LineKind, LogicalLine
 from patchkit.core.merging.logical import cut_lines
+from patchkit.core.merging.moves import both_moved, import_went, moved
 from patchkit.core.merging.renames import Rename, applied, is_everywhere, rename, stands
 from patchkit.core.merging.resolved import Clash, Resolved, Span
-from patchkit.core.merging.sides import Version, both_moved, depth, moved, shift
+from patchkit.core.merging.sides import Version
 from patchkit.core.merging.sweep import Side, Stretch, span, sweep
 from patchkit.core.merging.taken_out import taken_out
 from patchkit.core.remembered import remembered
@@ -148,16 +150,7 @@ class _Merge:
         ours, theirs = span(stretch.ours, begin, end), span(stretch.theirs, begin, end)
         mine, yours = self.ours.lines[slice(*ours)], self.theirs.lines[slice(*theirs)]
         if [line.key for line in mine] == [line.key for line in yours]:
-            first = self.rows
-            one, two = stretch.ours[0], stretch.theirs[0]
-            if one.old == two.old and self.ours.pairing.is_modified(one) and self.theirs.pairing.is_modified(two):
-                # The same words, but one side may have put something around them.
-                columns = depth(begin, self.ours, self.theirs) - (yours[0].indent - self.base[begin].indent)
-                self._put([deeper(yours[0], columns)])
-            else:
-                self._put(line.full for line in yours)
-            base = self.ours.in_base(begin, end)
-            self.spans.append(Span(*base, first, self.rows, "upstreamed", "the target has the same change"))
+            self._agreed(stretch, ours, theirs)
             return
         if self.is_whole and not any(edit.new < edit.new_end for edit in (*stretch.ours, *stretch.theirs)):
             # In a part of a file nobody sees whether a side took the lines out or put them elsewhere.
@@ -192,6 +185,24 @@ class _Merge:
                 return
         self._renamed_or_clash(stretch, ours, theirs, reason)
 
+    def _agreed(self, stretch: Stretch, ours: tuple[int, int], theirs: tuple[int, int]) -> None:
+        """Both sides have the same lines there; either may have put something around them."""
+        begin, end = stretch.begin, stretch.end
+        mine, yours = self.ours.lines[slice(*ours)], self.theirs.lines[slice(*theirs)]
+        one, two = stretch.ours[0], stretch.theirs[0]
+        columns: int | None = 0
+        if one.old == two.old and self.ours.pairing.is_modified(one) and self.theirs.pairing.is_modified(two):
+            columns = depth(begin, self.ours, self.theirs) - (yours[0].indent - self.base[begin].indent)
+        elif [line.indent for line in mine] != [line.indent for line in yours]:
+            columns = shift(two, self.theirs, self.ours) if len(stretch.theirs) == 1 else None
+        if columns is None:
+            self._clash(begin, end, ours, theirs, _ELSEWHERE)
+            return
+        first = self.rows
+        self._put(deeper(line, columns) for line in yours)
+        base = self.ours.in_base(begin, end)
+        self.spans.append(Span(*base, first, self.rows, "upstreamed", "the target has the same change"))
+
     def _renamed_or_clash(self, stretch: Stretch, ours: tuple[int, int], theirs: tuple[int, int], reason: str) -> None:
         begin, end = stretch.begin, stretch.end
         if self.is_whole and taken_out(stretch, self.ours, self.theirs):
@@ -209,7 +220,12 @@ class _Merge:
         if text is not None:
             self._carried(stretch.ours, text, "one side rewrote these lines, the other one renamed what is in them")
             return
-        text = merged_imports(self.base[begin:end], self.ours.lines[slice(*ours)], self.theirs.lines[slice(*theirs)])
+        text = None
+        if not (import_went(self.ours, begin, end, ours) or import_went(self.theirs, begin, end, theirs)):
+            # Of an import that stands elsewhere now the names belong there.
+            text = merged_imports(
+                self.base[begin:end], self.ours.lines[slice(*ours)], self.theirs.lines[slice(*theirs)]
+            )
         if text is not None:
             self._carried(stretch.ours, text, "both sides changed other names of these imports")
         else:

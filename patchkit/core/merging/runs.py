@@ -15,7 +15,8 @@ from patchkit.core.merging.logical import logical_lines
 from patchkit.core.merging.original import original
 from patchkit.core.merging.resolve import resolve
 from patchkit.core.merging.resolved import Resolved
-from patchkit.core.merging.sides import Version, says_something
+from patchkit.core.merging.sides import Version
+from patchkit.core.merging.words import says_something
 
 FEW = 25
 """Words that a run must have at least to be known by them."""

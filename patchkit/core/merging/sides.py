@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Final
 
 from patchkit.core.merging.alignment import Edit, partners
 from patchkit.core.merging.insertions import within
 from patchkit.core.merging.lexemes import LineKind, LogicalLine, homes
 from patchkit.core.merging.logical import Cut, cut_lines
 from patchkit.core.merging.pairing import likeness, pair
+from patchkit.core.merging.words import says_something
 from patchkit.core.remembered import remembered
+
+MOST_PAIRS: Final = 2_000
+"""Pairs of lines that are compared in search of moved ones."""
 
 
 class Version:
@@ -54,7 +59,7 @@ class Version:
         # What stands in the base has not come from elsewhere, and imports are all alike and in no order that matters.
         known = set(self._cuts[0].keys)
         fresh = [line for line in added if line.kind is LineKind.CODE and not line.is_import and line.key not in known]
-        if len(fresh) * len(gone) <= _MOST_PAIRS:
+        if len(fresh) * len(gone) <= MOST_PAIRS:
             for line in fresh:
                 alike = {at: likeness(self.base[at], line) for at in gone}
                 best = max(alike.values(), default=0)
@@ -85,7 +90,7 @@ class Version:
         apart = [edit for edit in self.pairing.edits if not self.pairing.is_modified(edit)]
         added = [line for edit in apart for line in self.lines[edit.new : edit.new_end] if line.kind is LineKind.CODE]
         gone = [at for edit in apart for at in range(edit.old, edit.old_end) if self.base[at].kind is LineKind.CODE]
-        if len(added) * len(gone) > _MOST_PAIRS:
+        if len(added) * len(gone) > MOST_PAIRS:
             return {self._homes[0][at] for at in self.moved_lines}
         return {
             self._homes[0][at]
@@ -234,104 +239,3 @@ class Version:
         if not beside or not any(says_something(key) for key in set(keys).intersection(beside)):
             return None
         return edit.old == edit.old_end and within(keys, beside)
-
-
-def shift(  # noqa: PLR0911 - one return a rule
-    edit: Edit, side: Version, other: Version, *, first: bool = False
-) -> int | None:
-    """Return by how many columns the lines that ``side`` brings are indented more in the result; None: not clear.
-
-    The lines around them tell: what ``other`` puts around those moves the new lines too, what ``side`` itself puts
-    around them is in the new lines already. With ``first`` the lines go in front of a header that ``other`` puts
-    there, and so stand in the block around it.
-    """
-    base, lines = side.base, side.lines[edit.new : edit.new_end]
-    if not lines:
-        return 0
-    if first:
-        header = side.header(edit.old, lines[0].indent)
-        if header is None:
-            return 0
-        return other.partner(header).indent - base[header].indent if other.to_new[header] >= 0 else None
-    if edit.old == edit.old_end == len(base) and lines[0].indent == 0:
-        # The end of the file is a place that every text has.
-        return 0
-    spots = [spot for spot in (edit.old - 1, edit.old_end) if 0 <= spot < len(base)]
-    if edit.old < edit.old_end:
-        spots = [edit.old, *spots]
-    found: list[tuple[bool, int]] = []
-    if edit.old == edit.old_end and not any(0 <= spot < len(base) and other.to_new[spot] >= 0 for spot in spots):
-        # What stood beside the place is gone; the nearest lines that are left tell as well.
-        spots = other.nearest(edit.old)
-    for spot in spots:
-        if other.to_new[spot] < 0 or not base[spot].text.strip():
-            continue
-        own = side.partner(spot).indent if side.to_new[spot] >= 0 else base[spot].indent
-        deeper = depth(spot, side, other) if side.to_new[spot] >= 0 else other.partner(spot).indent - base[spot].indent
-        found.append((own == lines[0].indent, deeper - (own - base[spot].indent)))
-    if len(found) == 1 and found[0][1] and edit.old == edit.old_end:
-        # One side put something around the line on this side of the place; whether around the place too, nobody said.
-        return None
-    if len({columns for _, columns in found}) == 1:
-        return found[0][1]
-    level = {columns for same, columns in found if same}
-    return level.pop() if len(level) == 1 else None
-
-
-def depth(at: int, one: Version, two: Version) -> int:
-    """Return by how many columns both versions together indent the base's line ``at`` anew."""
-    old = one.base[at].indent
-    first, second = one.partner(at).indent - old, two.partner(at).indent - old
-    if first == second and (not first or one.header_key(at) == two.header_key(at)):
-        # Both put the same around it.
-        return first
-    return first + second
-
-
-_MOST_PAIRS = 2_000
-"""Pairs of lines that are compared in search of moved ones."""
-
-
-def says_something(key: str) -> bool:
-    """Tell whether a line is more than a word that stands in many places: ``else:``, ``return``, ``continue``."""
-    return len(key) > len("continue") or "(" in key
-
-
-def moved(side: Version, other: Version, edit: Edit) -> bool:
-    """Tell whether ``side`` inserts beside a line that ``other`` moved past the place, or the other way round."""
-    if edit.old == edit.old_end:
-        return _moved_past(other, edit.old, side.lines[edit.new : edit.new_end])
-    if not side.moved_lines.intersection(range(edit.old, edit.old_end)):
-        return False
-    return any(
-        two.old == two.old_end
-        and two.old in (edit.old, edit.old_end)
-        and _moved_past(side, two.old, other.lines[two.new : two.new_end])
-        for two in other.pairing.edits
-    )
-
-
-def _moved_past(mover: Version, place: int, inserted: Sequence[LogicalLine]) -> bool:
-    """Tell whether a line beside ``place`` was moved and does not stand where it still comes before, or after, it.
-
-    The order of imports says nothing.
-    """
-    imports = all(line.is_import for line in inserted)
-    return any(
-        spot in mover.moved_lines
-        and not (imports and mover.base[spot].is_import)
-        and not mover.keeps_order(spot, stays)
-        for spot, stays in ((place - 1, place), (place, place - 1))
-    )
-
-
-def both_moved(one: Version, two: Version, ours: Sequence[LogicalLine], theirs: Sequence[LogicalLine]) -> bool:
-    """Tell whether lines that both sides put in could be two versions of one line that both took out elsewhere."""
-    gone = [
-        line
-        for at, line in enumerate(one.base)
-        if one.to_new[at] < 0 and two.to_new[at] < 0 and line.kind is LineKind.CODE and says_something(line.key)
-    ]
-    if len(gone) * (len(ours) + len(theirs)) > _MOST_PAIRS:
-        return bool(gone)
-    return any(any(likeness(line, new) for new in ours) and any(likeness(line, new) for new in theirs) for line in gone)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 from patchkit.core.merging.alignment import Edit, edits, partners
+from patchkit.core.merging.conditions import merge_conditions
 from patchkit.core.merging.entries import Group, Hidden, Item, flat, form, tree
 from patchkit.core.merging.lexemes import Lexeme, LineKind, LogicalLine
 from patchkit.core.merging.lists import merge_lists
@@ -29,10 +31,16 @@ def weave(base: LogicalLine, changed: LogicalLine, target: LogicalLine) -> str |
         return None
     old, ours, theirs = _same_parentheses(old, ours, theirs)
     woven = _items(old, ours, theirs)
-    if woven is None:
+    if woven is None or _swallowed(woven):
         return None
     head = target.text[: len(target.text) - len(target.text.lstrip())]
     return head + "".join(lexeme.space + lexeme.text for lexeme in woven).lstrip()
+
+
+def _swallowed(words: Sequence[Lexeme]) -> bool:
+    """Tell whether a word stands behind a comment on its line: one side put it where the other has a comment now."""
+    told = (word for word in words if word.text)
+    return any(one.text.startswith("#") and "\n" not in two.space for one, two in pairwise(told))
 
 
 def _other_module(old: Sequence[Item], ours: Sequence[Item], theirs: Sequence[Item]) -> bool:
@@ -70,7 +78,7 @@ def _import_list(line: LogicalLine) -> list[Lexeme]:
 def _items(old: Sequence[Item], ours: Sequence[Item], theirs: Sequence[Item]) -> list[Lexeme] | None:
     keys = [[item.opener.key if isinstance(item, Group) else item.key for item in side] for side in (old, ours, theirs)]
     woven = _words(old, ours, theirs, *keys)
-    return None if woven is None else list(flat(woven))
+    return merge_conditions(old, ours, theirs, _items) if woven is None else list(flat(woven))
 
 
 def _words(  # noqa: PLR0911 - one return a rule

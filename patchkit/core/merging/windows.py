@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from patchkit.core.carried import Conflict, Verdict
 from patchkit.core.merging.alignment import Edit, partners
+from patchkit.core.merging.moves import Crossings
 from patchkit.core.merging.pieces import Piece, Range, moved
 from patchkit.core.merging.relocate import resolve_moved
 from patchkit.core.merging.resolve import resolve
@@ -30,17 +31,21 @@ class Sides(NamedTuple):
     target: Sequence[bytes]
 
 
-def structured(pieces: Sequence[Piece], sides: Sides, theirs: Sequence[Edit]) -> list[Piece]:
+def structured(pieces: Sequence[Piece], sides: Sides, ours: Sequence[Edit], theirs: Sequence[Edit]) -> list[Piece]:
     """Return the pieces with each conflict merged statement by statement, as far as that goes.
 
-    ``theirs`` is what changed from base to target.
+    ``ours`` and ``theirs`` are what changed from the base to the changed text and to the target.
     """
     cut, edges = _cut_all(pieces, sides, partners(theirs, len(sides.base)))
     result: list[Piece] = []
     at = 0
+    moves = Crossings(ours, theirs, *sides)
     for first, last in _windows(cut, edges):
         result.extend(cut[at:first])
-        result.append(_window(cut[first:last], sides))
+        window = cut[first:last]
+        begin, end = window[0], window[-1]
+        places = (begin.base[0], end.base[1]), (begin.changed[0], end.changed[1]), (begin.target[0], end.target[1])
+        result += window if moves.mislead(*places) else [_window(window, sides)]
         at = last
     result += cut[at:]
     if any(piece.conflicts for piece in result):

@@ -70,6 +70,11 @@ def words(text: str) -> list[str]:
     return [_plain(word) if word[-1] == "'" and word[0] != "#" else word for word in found]
 
 
+def says_something(key: str) -> bool:
+    """Tell whether a line is more than a word that stands in many places: ``else:``, ``return``, ``continue``."""
+    return len(key) > len("continue") or "(" in key
+
+
 _LONGEST: Final = 400
 """Characters of a statement up to which its key is remembered, so that what is held is bounded."""
 

@@ -16,7 +16,7 @@ class HunkRebase(Item, frozen=True, kw_only=True):
     id: str
     path: str
     verdict: str
-    """exact, moved, merged, restructured, upstreamed, obsolete, conflict; skipped and solved are a person's."""
+    """exact, moved, merged, restructured, upstreamed, superseded, obsolete, conflict; skipped, solved: a person's."""
     old: PlaceReport | None
     """In the base."""
     new: PlaceReport | None
@@ -39,7 +39,7 @@ class HunkRebase(Item, frozen=True, kw_only=True):
 
 
 SOLVED = "solved"
-LEFT_OUT = frozenset({Verdict.UPSTREAMED.value, Verdict.OBSOLETE.value, SKIPPED})
+LEFT_OUT = frozenset({Verdict.UPSTREAMED.value, Verdict.SUPERSEDED.value, Verdict.OBSOLETE.value, SKIPPED})
 
 
 class PatchRebase(Item, frozen=True, kw_only=True):
@@ -104,7 +104,7 @@ def alarm_report(alarm: Alarm) -> AlarmReport:
 
 
 IN_PART = "in part "
-"""Beginning of what is said of a hunk of which some places are upstreamed or obsolete, and others not."""
+"""Beginning of what is said of a hunk of which some places are upstreamed, superseded or obsolete, and others not."""
 _BADNESS = {verdict.value: number for number, verdict in enumerate(Verdict)}
 
 
@@ -119,7 +119,7 @@ def one_hunk(hunk_id: str, path: str, carried: Sequence[CarriedHunk]) -> HunkReb
     drift = tuple(dict.fromkeys(drift for hunk in carried for drift in hunk.drift))
     review = [f"{alarm.rule.value}: line {alarm.line}: {alarm.message}" for alarm in alarms]
     review += [f"drift: {told_drift(each)}" for each in drift]
-    for verdict in (Verdict.UPSTREAMED, Verdict.OBSOLETE):
+    for verdict in (Verdict.UPSTREAMED, Verdict.SUPERSEDED, Verdict.OBSOLETE):
         gone = [hunk for hunk in carried if hunk.verdict is verdict]
         if gone and verdict is not worst.verdict:
             reasons = "; ".join(dict.fromkeys(hunk.reason for hunk in gone))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
+import pytest
 from trees.repositories import git, record
 from trees.snapshots import contents, lay
 from trees.wheels import make_wheel
@@ -274,3 +276,27 @@ def _wheel(version: str, files: tuple[tuple[str, bytes], ...]) -> tuple[str, byt
 
 def _sha(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+@pytest.fixture
+def beyond(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, bytes]]:
+    """What upstream changed, in worlds where the colour is the package's version: it has one that is higher."""
+    named = {
+        b"notes.md": b"__init__.py",
+        b"name: buffer": b"name = 'buffer'",
+        b"colour: red": b"__version__ = '1.0'",
+        b"colour: green": b"__version__ = '1.1'",
+    }
+
+    def told(text: bytes) -> bytes:
+        for old, new in named.items():
+            text = text.replace(old, new)
+        return text
+
+    monkeypatch.setitem(globals(), "SOURCES", {path: told(text) for path, text in SOURCES.items()})
+    release = {told(path.encode()).decode(): told(text) for path, text in RELEASE_1.items()}
+    monkeypatch.setitem(globals(), "RELEASE_1", release)
+    _made_for_1.cache_clear()
+    path = "megatron/core/__init__.py"
+    yield {path: release[path].replace(b"__version__ = '1.0'", b"__version__ = '2.0'")}
+    _made_for_1.cache_clear()

@@ -236,6 +236,26 @@ def test_a_hunk_that_upstream_has_is_left_out_with_the_rule_quoted_and_only_when
     proved(run)
 
 
+def test_a_version_that_upstream_has_gone_beyond_is_left_out_and_only_when_accepted(
+    world: Callable[..., Run], beyond: dict[str, bytes]
+) -> None:
+    run = world(beyond)
+    result = run.onto()
+    hunk = patch_of(result, "first").hunks[1]
+    assert (result.verdict, hunk.verdict, hunk.review) == (
+        "review",
+        "superseded",
+        ("superseded: the variant would not have it",),
+    )
+    assert hunk.reason == "both sides set the version, and the target's 2.0 stays: it is higher than 1.1"
+    run.go_on(NOBODY, accept=True)
+
+    text = (run.world.series / "first" / "variants" / "v2.0.patch").read_text()
+    assert "grads-region" in text
+    assert "notes-colour" not in text
+    proved(run)
+
+
 def test_a_file_that_is_gone_leaves_its_hunks_out(world: Callable[..., Run]) -> None:
     run = world({NOTES: None})
     result = run.onto(accept=True)

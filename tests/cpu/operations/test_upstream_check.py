@@ -181,6 +181,17 @@ def test_what_upstream_has_is_told_with_the_rule_for_dropping(world: Callable[..
     assert {group.name: group.verdict for group in target.patches[0].groups} == {"plumbing": "partly-upstream"}
 
 
+def test_a_version_that_upstream_has_gone_beyond_is_upstreams(
+    world: Callable[..., World], beyond: dict[str, bytes]
+) -> None:
+    target = target_of(look(world(beyond)), "2.0")
+    hunk = hunks_of(target)["first/notes-colour"]
+    assert (hunk.verdict, hunk.state) == ("superseded", "look")
+    assert hunk.reason == "both sides set the version, and the target's 2.0 stays: it is higher than 1.1"
+    assert hunk.next == "drop it for this target if this holds: Upstream has it."
+    assert {group.name: group.verdict for group in target.patches[0].groups} == {"plumbing": "partly-upstream"}
+
+
 def test_what_a_person_left_out_is_told_with_the_reason(world: Callable[..., World]) -> None:
     made = world(CLASH)
     around = Surroundings(today="2026-11-30", cache=made.cache)

@@ -121,7 +121,7 @@ def test_what_is_broken_has_a_result_that_is_an_error() -> None:
     ]
 
 
-@pytest.mark.parametrize("verdict", ["conflict", "upstreamed", "obsolete"])
+@pytest.mark.parametrize("verdict", ["conflict", "upstreamed", "superseded", "obsolete"])
 def test_a_verdict_that_asks_for_a_decision_is_told_beside_an_alarm(verdict: str) -> None:
     alarm = AlarmReport("syntax", 1, "x", "the result is no Python")
     whole = fine_target()

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from patchkit.core.merging import repeated
@@ -57,11 +60,25 @@ _texts = st.lists(st.sampled_from((*_LINES, 's = """\n', '"""\n', "\n", "(\n", "
 
 @settings(deadline=None)
 @given(_texts, _texts, _texts, _texts)
+# Below a header that no side has (the line before joins it, so it is no definition): the function tells.
+@example(
+    "        compute(1, 2)\n        compute(1, 2)\n", "", "", "\\\ndef f():\n    compute(1, 2)\n    compute(1, 2)\n"
+)
+@example("        compute(1, 2)\n", "", "", "\\\ndef f():\n    compute(1, 2)\n    compute(1, 2)\n")
 def test_chunks_say_what_the_whole_texts_say(base: str, changed: str, target: str, merged: str) -> None:
     *sides, times = (repeated._places([repeated._Chunk("", text)]) for text in (base, changed, target, merged))
 
-    whole = any(count > 1 and count > max(side[place] for side in sides) for place, count in times.items())
-    assert stands_twice((base, changed, target), merged) == whole
+    assert stands_twice((base, changed, target), merged) == _twice(sides, times)
+
+
+def _twice(sides: Sequence[Counter[repeated._Place]], times: Counter[repeated._Place]) -> bool:
+    """What the rule says of whole texts: by block, and by function where no side has the block."""
+    known = {place for place in times if any(side[place] for side in sides)}
+    if any(times[place] > max(1, *(side[place] for side in sides)) for place in known):
+        return True
+    apart = Counter(place for place, count in times.items() if count > 1 and place not in known)
+    *others, mine, where = map(repeated._in_functions, (*sides, times, apart))
+    return any(mine[place] > max(other[place] for other in others) for place in where)
 
 
 _members = st.lists(

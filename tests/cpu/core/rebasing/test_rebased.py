@@ -6,6 +6,7 @@ from patchkit.core.carry import CarriedHunk, Place, Verdict
 from patchkit.core.rebasing.rebased import one_hunk
 
 UP, GONE, MOVED, MET = Verdict.UPSTREAMED, Verdict.OBSOLETE, Verdict.MOVED, Verdict.CONFLICT
+BEYOND = Verdict.SUPERSEDED
 
 
 def carried(*verdicts: Verdict) -> list[CarriedHunk]:
@@ -22,6 +23,8 @@ def carried(*verdicts: Verdict) -> list[CarriedHunk]:
         ((UP, UP), "upstreamed", ("upstreamed: the variant would not have it",)),
         ((GONE,), "obsolete", ("obsolete: the variant would not have it",)),
         ((UP, MOVED), "moved", ("in part upstreamed: 1 of its 2 places: why upstreamed",)),
+        ((BEYOND,), "superseded", ("superseded: the variant would not have it",)),
+        ((BEYOND, MOVED), "moved", ("in part superseded: 1 of its 2 places: why superseded",)),
         ((GONE, MOVED, GONE), "moved", ("in part obsolete: 2 of its 3 places: why obsolete",)),
         ((GONE, MET), "conflict", ("in part obsolete: 1 of its 2 places: why obsolete",)),
         (
