@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+import msgspec
+
 from patchkit.core.merging.plain import plain
 
 STRING: Final = (
@@ -38,16 +40,13 @@ NO_CALLEES: Final = frozenset(
 """Words before a bracket that is no call, parameter list or subscript of theirs."""
 
 
-class Lexeme:
+class Lexeme(msgspec.Struct, gc=False, eq=False):
     """A word, operator, string or comment, with the space before it."""
 
-    __slots__ = ("key", "space", "text")
-
-    def __init__(self, space: str, text: str, key: str) -> None:
-        self.space = space
-        self.text = text
-        self.key = key
-        """What is compared: the text without its manner of writing (quotes)."""
+    space: str
+    text: str
+    key: str
+    """What is compared: the text without its manner of writing (quotes)."""
 
 
 def lexemes(text: str) -> list[Lexeme]:
