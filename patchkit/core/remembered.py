@@ -14,15 +14,20 @@ from typing import Generic, ParamSpec, TypeVar
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
+_for_one_work: list[Callable[[], None]] = []
 
-def remembered(*, most: int) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
+
+def remembered(*, most: int, lasting: bool = True) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
     """Remember the results for texts (``str`` or ``bytes``) that are together no longer than ``most``, the latest ones.
 
     Texts that are together longer than half of that are read each time. The results are shared: nobody may change them.
+    What is not ``lasting`` goes with the next call of ``forget``.
     """
 
     def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
         known: _Known[Result] = _Known(most // 2)
+        if not lasting:
+            _for_one_work.append(known.forget)
 
         @wraps(function)
         def recall(*args: Given.args, **kwargs: Given.kwargs) -> Result:
@@ -36,6 +41,15 @@ def remembered(*, most: int) -> Callable[[Callable[Given, Result]], Callable[Giv
         return recall
 
     return decorate
+
+
+def forget() -> None:
+    """Let go of everything that is not ``lasting``: trees, say, of which only what was found in them is asked again.
+
+    To go through them costs the garbage collector more than they save.
+    """
+    for each in _for_one_work:
+        each()
 
 
 def _size(key: tuple[Hashable, ...]) -> int:
@@ -68,3 +82,6 @@ class _Known(Generic[Result]):
             self._old, self._young, self._held = self._young, {}, 0
         self._young[key] = found
         self._held += size
+
+    def forget(self) -> None:
+        self._old, self._young, self._held = {}, {}, 0
