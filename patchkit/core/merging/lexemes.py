@@ -135,10 +135,13 @@ _DEFINITION = re.compile(r"\s*(?:async\s+)?(def|class)\s+(\w+)")
 _IMPORT = re.compile(r"\s*(?:import|from)\b")
 _WORD = re.compile(r"(\s*)(\S+)")
 _LANDMARK = re.compile(
-    rf"(?P<string>{STRING})|(?P<comment>\#[^\n]*)|(?P<joined>\\\r?\n)"
+    # What stands between landmarks is passed over in one step, since all of them would be tried at every character.
+    rf"[^\"'#\\\n()\[\]{{}}]*"
+    rf"(?:(?P<string>{STRING})|(?P<comment>\#[^\n]*)|(?P<joined>\\\r?\n)"
     # A statement that begins although a bracket is open: a slip, or a conflict cut it off.
     rf"|(?P<fresh>\n(?=(?:class|def|async def|@\w|import|from|return|assert|raise|del)\b))"
-    r"|(?P<newline>\n)|(?P<open>[(\[{])|(?P<close>[)\]}])",
+    # Whatever stopped it is passed over as well, and so is the end of the text: it is never gone back over.
+    r"|(?P<newline>\n)|(?P<open>[(\[{])|(?P<close>[)\]}])|[\"'\\]|\Z)",
     re.DOTALL,
 )
 
