@@ -14,7 +14,7 @@ from typing import Final
 from rapidfuzz.distance import LCSseq
 
 from patchkit.core.gating.alarm import Alarm, Rule
-from patchkit.core.lines import split_lines
+from patchkit.core.lines import bare_lines, split_lines
 
 TELLING: Final = 8
 """Bytes from which on a line says something about where it comes from; ``else:`` and brackets stand everywhere."""
@@ -60,7 +60,7 @@ def strangers(base: bytes, target: bytes, result: bytes) -> Alarm | None:
 
 def _is_quickly_kin(base: bytes, target: bytes) -> bool:
     """Tell whether half of the lines are the same as they stand, which is nearly always so and quickly seen."""
-    ours, theirs = set(base.split(b"\n")), set(target.split(b"\n"))
+    ours, theirs = set(bare_lines(base)), set(bare_lines(target))
     return 2 * len(ours & theirs) >= min(len(ours), len(theirs)) > SMALL
 
 
