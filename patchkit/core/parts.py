@@ -47,10 +47,10 @@ def of_part(find: Callable[[bytes], Result]) -> Callable[[Part], Result]:
 
     @wraps(find)
     def known(part: Part) -> Result:
-        facts = part.facts
-        if find not in facts:
-            facts[find] = find(part.text)
-        result: Result = facts[find]
+        try:
+            result: Result = part.facts[find]
+        except KeyError:
+            result = part.facts[find] = find(part.text)
         return result
 
     return known

@@ -27,6 +27,7 @@ _STRINGS: Final = re.compile(rb'"""(?:[^\\]|\\.)*?"""' + rb"|'''(?:[^\\]|\\.)*?'
 _IMPORT: Final = re.compile(rb"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(\([^)]*\)|[^\n(]*)", re.MULTILINE)
 # With blanks around the sign: what has none is a keyword argument of a call over several lines.
 _ASSIGNED: Final = re.compile(rb"^[ \t]*((?:\w+[ \t]*,[ \t]*)*\w+)(?:[ \t]*:[^=\n]+)? = ", re.MULTILINE)
+_DEFINED: Final = re.compile(rb"(?:def|class) ([\w\x80-\xff]+)[(:]")
 _COMMENT: Final = re.compile(rb"#[^\n]*")
 _FEW: Final = 10
 """Up to so many lines a search for each takes less time than to split the other text."""
@@ -135,6 +136,11 @@ class Chunk:
         names.update(match["name"] for match in INNER.finditer(self.rest))
         names.update(match["name"] for match in _NESTED_CLASS.finditer(self.rest))
         return frozenset(names)
+
+    @cached_property
+    def defined(self) -> frozenset[bytes]:
+        """The names of all classes and functions."""
+        return frozenset(_DEFINED.findall(self.text))
 
     @cached_property
     def _module_level(self) -> bytes:

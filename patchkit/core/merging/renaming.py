@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence, Set
 from typing import Final
 
 from patchkit.core.lines import lines_of
+from patchkit.core.merging.alignment import line_edits
 from patchkit.core.merging.lexemes import LineKind, LogicalLine
 from patchkit.core.merging.logical import logical_lines
 from patchkit.core.merging.renames import Rename, applied, stands
@@ -21,10 +22,11 @@ _MANY: Final = 30
 
 def may_rename(base: bytes, changed: bytes, target: bytes) -> bool:
     """Tell whether ``renames`` can find anything: False for most, and quickly, since the texts share their lines."""
-    there = set(lines_of(target))
-    gone = b"".join([line for line in lines_of(base) if line not in there])
-    new = set(lines_of(changed)).difference(lines_of(base)) if gone else set()
-    left = set(_NAME.findall(_decoded(b"".join(new))))
+    old, new = lines_of(base), lines_of(changed)
+    # Whatever ``renames`` looks at stands in lines that one side changed.
+    gone = b"".join([b"".join(old[edit.old : edit.old_end]) for edit in line_edits(base, target)])
+    brought = b"".join([b"".join(new[edit.new : edit.new_end]) for edit in line_edits(base, changed)])
+    left = set(_NAME.findall(_decoded(brought))) if gone else set()
     if len(left) > _MANY:
         left.intersection_update(_NAME.findall(_decoded(gone)))
     left = {name for name in left if gone.count(name.encode()) >= _FEWEST}

@@ -7,9 +7,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from patchkit.core.lines import lines_in, lines_of, split_lines
+from patchkit.core.lines import lines_in, lines_of
 from patchkit.core.parts import of_part, parts_of
 from patchkit.core.remembered import remembered
 from patchkit.core.scopes import MODULE
@@ -103,7 +103,7 @@ class Outline:
         return [
             Header(top + header.line, header.width, header.name)
             for top, part in zip(self._tops, self._parts, strict=False)
-            for header in _headers_in(part)
+            for header, _ in _headers_in(part)
         ]
 
     @cached_property
@@ -120,34 +120,28 @@ class Outline:
             return next((spot for spot in below if _is_level(self._lines[spot], header.width)), len(self._lines))
         # Whatever begins in a part ends there at the latest: what the next one begins with is at every level.
         number = bisect_right(self._tops, header.line) - 1
-        part, top = self._parts[number], self._tops[number]
-        starts = _starts_in(part)
+        top, text = self._tops[number], self._parts[number].text
+        begin = next(at for each, at in _headers_in(self._parts[number]) if each.line == header.line - top)
         level = re.compile(rb"\n {0,%d}[^\s)\]}#\"']" % header.width)
-        match = level.search(part.text, starts[header.line - top + 1] - 1)
-        return self._tops[number + 1] if match is None else top + bisect_right(starts, match.start() + 1) - 1
-
-
-def _starts(text: bytes) -> list[int]:
-    """Return where each line begins, and where the text ends."""
-    return list(accumulate(map(len, split_lines(text)), initial=0))
-
-
-_starts_in: Final = of_part(_starts)
+        match = level.search(text, begin)
+        return self._tops[number + 1] if match is None else top + text.count(b"\n", 0, match.start()) + 1
 
 
 @of_part
-def _headers_in(text: bytes) -> list[Header]:
-    """Return the headers of a part, with lines that count from its beginning."""
-    starts, whole = _starts(text), b"\n" + text
-    found: dict[int, Header] = {}
+def _headers_in(text: bytes) -> list[tuple[Header, int]]:
+    """Return the headers of a part, with lines that count from its beginning, each with where its name ends."""
+    whole = b"\n" + text
+    found: dict[int, tuple[Header, int]] = {}
     # The pattern is tried where a keyword stands, since to try it at every line takes five times as long.
     for keyword in _KEYWORDS if b"\t" in text else _KEYWORDS[:2]:
         at = whole.find(keyword)
+        line = begin = 0
         while at >= 0:
             match = _HEADER.match(whole, whole.rfind(b"\n", 0, at))
             if match is not None:
-                line = bisect_right(starts, match.start()) - 1
-                found[line] = Header(line, _width(match[1]), match[2].decode("utf-8", "replace"))
+                line, begin = line + whole.count(b"\n", begin, match.start()), match.start()
+                header = Header(line, _width(match[1]), match[2].decode("utf-8", "replace"))
+                found[line] = header, match.end() - 1
             at = whole.find(keyword, at + 1)
     return [found[line] for line in sorted(found)]
 
