@@ -9,25 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import wraps
-from typing import Generic, ParamSpec, TypeVar
+from typing import Any, Final, Generic, ParamSpec, TypeVar
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
-_for_one_work: list[Callable[[], None]] = []
+_MOST_MET: Final = 10_000
+"""Forgotten texts that are known by their hash."""
 
 
 def remembered(*, most: int, lasting: bool = True) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
     """Remember the results for texts (``str`` or ``bytes``) that are together no longer than ``most``, the latest ones.
 
     Texts that are together longer than half of that are read each time. The results are shared: nobody may change them.
-    What is not ``lasting`` goes with the next call of ``forget``.
+    What is not ``lasting`` goes with the next call of ``forget``, until it turns out to be asked for again after one.
     """
 
     def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
         known: _Known[Result] = _Known(most // 2)
         if not lasting:
-            _for_one_work.append(known.forget)
+            _for_one_work.append(known)
 
         @wraps(function)
         def recall(*args: Given.args, **kwargs: Given.kwargs) -> Result:
@@ -44,12 +45,12 @@ def remembered(*, most: int, lasting: bool = True) -> Callable[[Callable[Given, 
 
 
 def forget() -> None:
-    """Let go of everything that is not ``lasting``: trees, say, of which only what was found in them is asked again.
+    """Let go of what is not ``lasting``: trees, say, of which mostly only what was found in them is asked again.
 
     To go through them costs the garbage collector more than they save.
     """
     for each in _for_one_work:
-        each()
+        each.forget()
 
 
 def _size(key: tuple[Hashable, ...]) -> int:
@@ -67,6 +68,8 @@ class _Known(Generic[Result]):
         self._young: dict[tuple[Hashable, ...], tuple[Result]] = {}
         self._old: dict[tuple[Hashable, ...], tuple[Result]] = {}
         self._held = 0
+        self._met: set[int] = set()
+        """Hashes of what was forgotten."""
 
     def find(self, key: tuple[Hashable, ...]) -> tuple[Result] | None:
         found = self._young.get(key)
@@ -84,4 +87,13 @@ class _Known(Generic[Result]):
         self._held += size
 
     def forget(self) -> None:
-        self._old, self._young, self._held = {}, {}, 0
+        """Let go of what was not asked for before the last time that something was forgotten."""
+        known = {**self._old, **self._young}
+        again = {key: found for key, found in known.items() if hash(key) in self._met}
+        if len(self._met) > _MOST_MET:
+            self._met = set()
+        self._met.update(map(hash, known))
+        self._old, self._young, self._held = {}, again, sum(map(_size, again))
+
+
+_for_one_work: Final[list[_Known[Any]]] = []
