@@ -244,6 +244,12 @@ class Sides:
         return functions_of(self.here), functions_of(self.there)
 
     @cached_property
+    def new_frame(self) -> frozenset[bytes]:
+        """Lines outside functions that only the first has."""
+        here, there = (frozenset(line for chunk in side for line in chunk.frame) for side in (self.here, self.there))
+        return here - there
+
+    @cached_property
     def _heads(self) -> tuple[dict[bytes, list[bytes]], dict[bytes, list[bytes]]]:
         return _heads(self.here), _heads(self.there)
 

@@ -129,8 +129,7 @@ class Verbatim:
     @cached_property
     def _added_frame(self) -> frozenset[bytes]:
         """Lines outside functions that the target does not have."""
-        there = frozenset(line for chunk in self._old for line in chunk.frame)
-        return frozenset(line for chunk in self._new for line in chunk.frame) - there
+        return self._since_target.new_frame
 
     @cached_property
     def _lost_frame(self) -> frozenset[bytes]:
