@@ -30,7 +30,7 @@ def lines_in(text: bytes) -> tuple[bytes, ...]:
     return tuple(split_lines(text))
 
 
-@remembered(most=2_000_000)
+@remembered(most=2_000_000, lasting=False)
 def lines_of(content: bytes) -> tuple[bytes, ...]:
     """Return what ``split_lines`` does, for texts whose lines several steps ask for.
 

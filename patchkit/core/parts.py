@@ -35,7 +35,7 @@ part_with: Final = remembered(most=2_000_000)(Part)
 """Return the part with a text."""
 
 
-@remembered(most=2_000_000)
+@remembered(most=2_000_000, lasting=False)
 def parts_of(content: bytes) -> tuple[Part, ...]:
     """Return the parts of a text, at least one; their texts in a row are the text."""
     cuts = [0, *(match.end() for match in _NEXT.finditer(content)), len(content)]

@@ -170,7 +170,7 @@ class Layout:
 _chunk: Final = of_part(Chunk)
 
 
-@remembered(most=1_000_000)
+@remembered(most=1_000_000, lasting=False)
 def layout(content: bytes) -> Layout:
     """Return the layout of ``content``."""
     return Layout(tuple(map(_chunk, parts_of(content if content.endswith(b"\n") else content + b"\n"))))
@@ -181,7 +181,7 @@ def _stripped(text: bytes) -> tuple[bytes, ...]:
     return tuple(line.strip() for line in text.split(b"\n")[:-1])
 
 
-@remembered(most=2_000_000)
+@remembered(most=2_000_000, lasting=False)
 def _by_text(content: bytes) -> dict[bytes, Part]:
     """Return each part of a text once, in order; the last one as it would be before another one."""
     *parts, last = parts_of(content)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -122,9 +122,14 @@ class Outline:
         number = bisect_right(self._tops, header.line) - 1
         top, text = self._tops[number], self._parts[number].text
         begin = next(at for each, at in _headers_in(self._parts[number]) if each.line == header.line - top)
-        level = re.compile(rb"\n {0,%d}[^\s)\]}#\"']" % header.width)
-        match = level.search(text, begin)
+        match = _level(header.width).search(text, begin)
         return self._tops[number + 1] if match is None else top + text.count(b"\n", 0, match.start()) + 1
+
+
+@lru_cache(maxsize=64)
+def _level(width: int) -> re.Pattern[bytes]:
+    """Return a pattern for the beginning of a statement at this level or further out."""
+    return re.compile(rb"\n {0,%d}[^\s)\]}#\"']" % width)
 
 
 @of_part
@@ -146,7 +151,7 @@ def _headers_in(text: bytes) -> list[tuple[Header, int]]:
     return [found[line] for line in sorted(found)]
 
 
-@remembered(most=1_000_000)
+@remembered(most=1_000_000, lasting=False)
 def outline(content: bytes) -> Outline:
     """Return the outline of a text that several steps ask for."""
     return Outline(lines_of(content), content)
