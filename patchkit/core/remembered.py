@@ -26,8 +26,8 @@ def remembered(*, most: int, lasting: bool = True) -> Callable[[Callable[Given, 
     """
 
     def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
-        known: _Known[Result] = _Known(most // 2)
-        if not lasting:
+        known: _Known[Result] = _Known(most // 2) if lasting else _Passing(most // 2)
+        if isinstance(known, _Passing):
             _for_one_work.append(known)
 
         @wraps(function)
@@ -68,8 +68,10 @@ class _Known(Generic[Result]):
         self._young: dict[tuple[Hashable, ...], tuple[Result]] = {}
         self._old: dict[tuple[Hashable, ...], tuple[Result]] = {}
         self._held = 0
-        self._met: set[int] = set()
-        """Hashes of what was forgotten."""
+
+    def keys(self) -> list[tuple[Hashable, ...]]:
+        """Return whatever is known."""
+        return [*self._young, *self._old]
 
     def find(self, key: tuple[Hashable, ...]) -> tuple[Result] | None:
         found = self._young.get(key)
@@ -86,14 +88,31 @@ class _Known(Generic[Result]):
         self._young[key] = found
         self._held += size
 
+
+class _Passing(_Known[Result]):
+    """What is kept until it is forgotten; what is asked for again after that is known from then on."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most)
+        self._passing = _Known[Result](most)
+        self._met: set[int] = set()
+        """Hashes of what was forgotten."""
+
+    def find(self, key: tuple[Hashable, ...]) -> tuple[Result] | None:
+        found = self._passing.find(key)
+        return super().find(key) if found is None else found
+
+    def keep(self, key: tuple[Hashable, ...], found: tuple[Result]) -> None:
+        if hash(key) in self._met:
+            super().keep(key, found)
+        else:
+            self._passing.keep(key, found)
+
     def forget(self) -> None:
-        """Let go of what was not asked for before the last time that something was forgotten."""
-        known = {**self._old, **self._young}
-        again = {key: found for key, found in known.items() if hash(key) in self._met}
         if len(self._met) > _MOST_MET:
             self._met = set()
-        self._met.update(map(hash, known))
-        self._old, self._young, self._held = {}, again, sum(map(_size, again))
+        self._met.update(map(hash, self._passing.keys()))
+        self._passing = _Known(self._most)
 
 
-_for_one_work: Final[list[_Known[Any]]] = []
+_for_one_work: Final[list[_Passing[Any]]] = []
