@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchkit.core.lines import bare_lines, lines_of, split_lines
@@ -29,6 +29,7 @@ def test_a_part_begins_with_each_class_or_function_at_the_margin(content: bytes,
     assert [part.text for part in parts_of(content)] == parts
 
 
+@settings(deadline=None)
 @given(st.one_of(texts(), programs(), st.binary()))
 def test_the_lines_of_the_parts_are_those_of_the_text(content: bytes) -> None:
     assert b"".join(part.text for part in parts_of(content)) == content

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchkit.core.merging.renames import Rename
@@ -38,6 +38,7 @@ def test_the_quick_look_sees_where_there_is_nothing_to_find(changed: bytes, targ
     assert _renames(BASE, changed, target) == []
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_the_quick_look_passes_over_no_name_that_is_found(data: st.DataObject) -> None:
     base, changed = data.draw(changed_programs())

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from patchkit.core.lines import split_lines
@@ -99,6 +99,7 @@ def test_the_end_of_a_definition_is_the_next_statement_at_its_level() -> None:
     assert (header.name, outline.end(header)) == ("C", 27)
 
 
+@settings(deadline=None)
 @given(st.one_of(texts(), programs(), st.tuples(programs(), texts(), programs()).map(b"".join)))
 @example(b"class C:\n    def f(self): pass\n    x = 1\n")
 @example(b"def f():\n    pass\n  \ndef g():\n    def h():\n        pass\n    x = 1\n# c\n)\nclass C: pass")
