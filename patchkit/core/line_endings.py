@@ -29,6 +29,8 @@ def carried_with_endings(base: bytes, changed: bytes, target: bytes, carry: Carr
 
     The content has the target's endings, conflicts have those of their side, and every hunk says so.
     """
+    if b"\r" not in base and b"\r" not in target:
+        return None
     old, new = ending(base), ending(target)
     if old is None or new is None or old == new or ending(changed) != old:
         return None

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
+
+from patchkit.core.parts import of_part, parts_of
 from patchkit.core.remembered import remembered
 
 
@@ -20,7 +24,29 @@ def split_lines(content: bytes) -> list[bytes]:
     return kept
 
 
-@remembered(most=2_000_000)
+@of_part
+def lines_in(text: bytes) -> tuple[bytes, ...]:
+    """Return the lines of a part of a text."""
+    return tuple(split_lines(text))
+
+
+@remembered(most=2_000_000, lasting=False)
 def lines_of(content: bytes) -> tuple[bytes, ...]:
-    """Return what ``split_lines`` does, for texts whose lines several steps ask for."""
-    return tuple(split_lines(content))
+    """Return what ``split_lines`` does, for texts whose lines several steps ask for.
+
+    Lines that two texts have in a part of theirs that is the same are the same objects, which are quickly compared.
+    """
+    return tuple(chain.from_iterable(map(lines_in, parts_of(content))))
+
+
+@of_part
+def bare_lines_in(text: bytes) -> tuple[bytes, ...]:
+    """Return the lines of a part of a text without their endings."""
+    lines = text.split(b"\n")
+    return tuple(lines if lines[-1] else lines[:-1])
+
+
+def bare_lines(content: bytes) -> Iterator[bytes]:
+    """Yield the lines of a text without their endings, and what stands behind the last ending, be it nothing."""
+    lines = chain.from_iterable(map(bare_lines_in, parts_of(content)))
+    return chain(lines, (b"",)) if content[-1:] in (b"", b"\n") else lines

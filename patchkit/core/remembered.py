@@ -9,20 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import wraps
-from typing import Generic, ParamSpec, TypeVar
+from typing import Any, Final, Generic, ParamSpec, TypeVar
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
+_MOST_MET: Final = 10_000
+"""Forgotten texts that are known by their hash."""
 
-def remembered(*, most: int) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
+
+def remembered(*, most: int, lasting: bool = True) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
     """Remember the results for texts (``str`` or ``bytes``) that are together no longer than ``most``, the latest ones.
 
     Texts that are together longer than half of that are read each time. The results are shared: nobody may change them.
+    What is not ``lasting`` goes with the next call of ``forget``, until it turns out to be asked for again after one.
     """
 
     def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
-        known: _Known[Result] = _Known(most // 2)
+        known: _Known[Result] = _Known(most // 2) if lasting else _Passing(most // 2)
+        if isinstance(known, _Passing):
+            _for_one_work.append(known)
 
         @wraps(function)
         def recall(*args: Given.args, **kwargs: Given.kwargs) -> Result:
@@ -36,6 +42,15 @@ def remembered(*, most: int) -> Callable[[Callable[Given, Result]], Callable[Giv
         return recall
 
     return decorate
+
+
+def forget() -> None:
+    """Let go of what is not ``lasting``: trees, say, of which mostly only what was found in them is asked again.
+
+    To go through them costs the garbage collector more than they save.
+    """
+    for each in _for_one_work:
+        each.forget()
 
 
 def _size(key: tuple[Hashable, ...]) -> int:
@@ -54,6 +69,10 @@ class _Known(Generic[Result]):
         self._old: dict[tuple[Hashable, ...], tuple[Result]] = {}
         self._held = 0
 
+    def keys(self) -> list[tuple[Hashable, ...]]:
+        """Return whatever is known."""
+        return [*self._young, *self._old]
+
     def find(self, key: tuple[Hashable, ...]) -> tuple[Result] | None:
         found = self._young.get(key)
         if found is None and (found := self._old.get(key)) is not None:
@@ -68,3 +87,32 @@ class _Known(Generic[Result]):
             self._old, self._young, self._held = self._young, {}, 0
         self._young[key] = found
         self._held += size
+
+
+class _Passing(_Known[Result]):
+    """What is kept until it is forgotten; what is asked for again after that is known from then on."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most)
+        self._passing = _Known[Result](most)
+        self._met: set[int] = set()
+        """Hashes of what was forgotten."""
+
+    def find(self, key: tuple[Hashable, ...]) -> tuple[Result] | None:
+        found = self._passing.find(key)
+        return super().find(key) if found is None else found
+
+    def keep(self, key: tuple[Hashable, ...], found: tuple[Result]) -> None:
+        if hash(key) in self._met:
+            super().keep(key, found)
+        else:
+            self._passing.keep(key, found)
+
+    def forget(self) -> None:
+        if len(self._met) > _MOST_MET:
+            self._met = set()
+        self._met.update(map(hash, self._passing.keys()))
+        self._passing = _Known(self._most)
+
+
+_for_one_work: Final[list[_Passing[Any]]] = []

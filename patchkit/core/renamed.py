@@ -11,7 +11,7 @@ from patchkit.core.carried import CarriedHunk, CarryResult, Verdict
 from patchkit.core.carrying import Carrying
 from patchkit.core.lines import split_lines
 from patchkit.core.merging.renames import Rename
-from patchkit.core.merging.renaming import renames, with_names
+from patchkit.core.merging.renaming import may_rename, renames, with_names
 
 _BETTER = frozenset((Verdict.EXACT, Verdict.MOVED, Verdict.MERGED))
 
@@ -21,6 +21,8 @@ def renamed(
 ) -> CarryResult | None:
     """Return the answer with the target's names in the patch's lines; None where that is no better than ``result``."""
     if not result.path.endswith((".py", ".pyi")) or changed in (base, target) or base == target:
+        return None
+    if not may_rename(base, changed, target):
         return None
     texts = [text.decode("utf-8", "surrogateescape") for text in (base, changed, target)]
     changes = renames(*texts)

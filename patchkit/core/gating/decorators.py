@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 import msgspec
 
 from patchkit.core.lines import lines_of
 from patchkit.core.merging.surroundings import outline
+from patchkit.core.parts import of_part, parts_of
 from patchkit.core.remembered import remembered
 
 _FROM_AT: Final = re.compile(rb"@[^\n]*")
@@ -65,14 +67,18 @@ def _fits(here: _Decorators, old: _Decorators | None, ours: _Decorators | None, 
     return Counter(here) == ((one - was) | (two - was)) + (was & one & two)
 
 
-@remembered(most=1_000_000)
-def _at_lines(content: bytes) -> tuple[bytes, ...]:
-    """Return the lines that begin with an at sign, without their indentation."""
+@of_part
+def _at_lines_in(content: bytes) -> tuple[bytes, ...]:
+    """Return the lines of a part that begin with an at sign, without their indentation."""
     # A search for the sign jumps to it, where a pattern for the beginning of the line is tried at every line.
     signs = _FROM_AT.finditer(content)
     return tuple(
         sign[0] for sign in signs if not content[content.rfind(b"\n", 0, sign.start()) + 1 : sign.start()].strip(b" \t")
     )
+
+
+def _at_lines(content: bytes) -> Iterator[bytes]:
+    return chain.from_iterable(map(_at_lines_in, parts_of(content)))
 
 
 @remembered(most=1_000_000)

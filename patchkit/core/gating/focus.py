@@ -28,6 +28,8 @@ INNER: Final = re.compile(
     rb"^(?P<indent>[ \t]*)(?P<kind>def|async[ \t]+def)[ \t]+" + _NAME + rb"[^\n]*\n" + _REST, re.MULTILINE
 )
 """A function that is not part of another one."""
+_END: Final = 100
+"""Bytes at the end of a block, where most have something else than white space."""
 _HEAD_END: Final = re.compile(rb":[ \t]*(?:#[^\n]*)?\r?\n")
 
 
@@ -195,7 +197,9 @@ def _pieces(text: bytes) -> Iterator[tuple[bytes, re.Match[bytes] | None]]:
 
 def is_whole(block: bytes) -> bool:
     """Tell whether no string of three quotes and no line goes on after the block, nor comes from before it."""
-    return block.count(b'"""') % 2 == 0 and block.count(b"'''") % 2 == 0 and not block.rstrip().endswith(b"\\")
+    # The end is tried first by itself, since to strip all of a block copies it.
+    end = block[-_END:].rstrip() or block.rstrip()
+    return block.count(b'"""') % 2 == 0 and block.count(b"'''") % 2 == 0 and not end.endswith(b"\\")
 
 
 def stub(match: re.Match[bytes], *, shown: bool) -> bytes:

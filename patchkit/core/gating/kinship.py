@@ -14,7 +14,7 @@ from typing import Final
 from rapidfuzz.distance import LCSseq
 
 from patchkit.core.gating.alarm import Alarm, Rule
-from patchkit.core.lines import split_lines
+from patchkit.core.lines import lines_of, split_lines
 
 TELLING: Final = 8
 """Bytes from which on a line says something about where it comes from; ``else:`` and brackets stand everywhere."""
@@ -60,8 +60,16 @@ def strangers(base: bytes, target: bytes, result: bytes) -> Alarm | None:
 
 def _is_quickly_kin(base: bytes, target: bytes) -> bool:
     """Tell whether half of the lines are the same as they stand, which is nearly always so and quickly seen."""
-    ours, theirs = set(base.split(b"\n")), set(target.split(b"\n"))
+    ours, theirs = _all_lines(base), _all_lines(target)
     return 2 * len(ours & theirs) >= min(len(ours), len(theirs)) > SMALL
+
+
+def _all_lines(content: bytes) -> set[bytes]:
+    """Return the lines with their endings; what stands behind the last ending is a line as well, be it nothing."""
+    lines = lines_of(content)
+    if not content or content.endswith(b"\n"):
+        return {*lines, b"\n"}
+    return {*lines[:-1], lines[-1] + b"\n"}
 
 
 def _telling(content: bytes) -> frozenset[bytes]:

@@ -1,24 +1,24 @@
 """A Python source in chunks, from one class or function at module level to the next, and what each chunk holds.
 
 The texts that gates compare share nearly all of their chunks, and so do the releases that a patch is carried to: what
-is found in a chunk is remembered by its text. As in ``patchkit.core.gating.focus``, whose blocks these are, everything
-is found by indentation, without a parser.
+is found in a chunk is kept with its part of the text (``core.parts``). As in ``patchkit.core.gating.focus``, whose
+blocks these are, everything is found by indentation, without a parser.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
-from itertools import pairwise
 from typing import Final
 
 from patchkit.core.gating.focus import INNER, head_of, is_whole, stub
+from patchkit.core.lines import bare_lines, bare_lines_in
 from patchkit.core.merging.alignment import common_head, common_tail
+from patchkit.core.parts import Part, of_part, part_with, parts_of
 from patchkit.core.remembered import remembered
 
-_NEXT: Final = re.compile(rb"\n(?=class[ \t]|def[ \t]|async[ \t]+def[ \t])")
 _FIRST: Final = re.compile(rb"(?P<kind>class|def|async[ \t]+def)[ \t]+(?P<name>[\w\x80-\xff]+)")
 # A line that goes on with what a definition began: further right, blank, a comment, a closing bracket.
 _END: Final = re.compile(rb"\n[^ \t\r\n#)\]}]")
@@ -27,6 +27,7 @@ _STRINGS: Final = re.compile(rb'"""(?:[^\\]|\\.)*?"""' + rb"|'''(?:[^\\]|\\.)*?'
 _IMPORT: Final = re.compile(rb"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(\([^)]*\)|[^\n(]*)", re.MULTILINE)
 # With blanks around the sign: what has none is a keyword argument of a call over several lines.
 _ASSIGNED: Final = re.compile(rb"^[ \t]*((?:\w+[ \t]*,[ \t]*)*\w+)(?:[ \t]*:[^=\n]+)? = ", re.MULTILINE)
+_DEFINED: Final = re.compile(rb"(?:def|class) ([\w\x80-\xff]+)[(:]")
 _COMMENT: Final = re.compile(rb"#[^\n]*")
 _FEW: Final = 10
 """Up to so many lines a search for each takes less time than to split the other text."""
@@ -137,6 +138,11 @@ class Chunk:
         return frozenset(names)
 
     @cached_property
+    def defined(self) -> frozenset[bytes]:
+        """The names of all classes and functions."""
+        return frozenset(_DEFINED.findall(self.text))
+
+    @cached_property
     def _module_level(self) -> bytes:
         text = _STRINGS.sub(b"", self.rest)
         return b"" if b'"""' in text or b"'''" in text else _NESTED_CLASS.sub(b"", INNER.sub(b"", text))
@@ -161,34 +167,35 @@ class Layout:
         return [chunk for chunk in self.chunks if chunk.text not in other.texts]
 
 
-@remembered(most=1_000_000)
+_chunk: Final = of_part(Chunk)
+
+
+@remembered(most=1_000_000, lasting=False)
 def layout(content: bytes) -> Layout:
     """Return the layout of ``content``."""
-    text = content if content.endswith(b"\n") else content + b"\n"
-    cuts = [0, *(match.end() for match in _NEXT.finditer(text)), len(text)]
-    return Layout(tuple(_chunk(text[begin:end]) for begin, end in pairwise(cuts)))
+    return Layout(tuple(map(_chunk, parts_of(content if content.endswith(b"\n") else content + b"\n"))))
 
 
-# What a chunk knows of itself takes a few times the memory of its text.
-_chunk: Final = remembered(most=1_000_000)(Chunk)
+@of_part
+def _stripped(text: bytes) -> tuple[bytes, ...]:
+    return tuple(line.strip() for line in text.split(b"\n")[:-1])
 
 
-@remembered(most=2_000_000)
-def _parts(text: bytes) -> dict[bytes, None]:
-    """Return the text of each chunk once, in order."""
-    return dict.fromkeys(_NEXT.split(text))
+@remembered(most=2_000_000, lasting=False)
+def _by_text(content: bytes) -> dict[bytes, Part]:
+    """Return each part of a text once, in order; the last one as it would be before another one."""
+    *parts, last = parts_of(content)
+    parts.append(part_with(last.text + b"\n"))
+    return {each.text: each for each in parts}
 
 
-@remembered(most=2_000_000)
-def _all_lines(text: bytes) -> frozenset[bytes]:
-    return frozenset(text.split(b"\n"))
-
-
-def _apart(content: bytes, other: bytes) -> tuple[list[bytes], list[bytes]]:
-    """Return the lines of the chunks that only one of two texts has, without what both begin and end with."""
-    here, there = _parts(content), _parts(other)
+def _apart(
+    content: bytes, other: bytes, lines_in: Callable[[Part], tuple[bytes, ...]]
+) -> tuple[list[bytes], list[bytes]]:
+    """Return the lines of the parts that only one of two texts has, without what both begin and end with."""
+    here, there = _by_text(content), _by_text(other)
     lines, beside = (
-        [line for part in parts if part not in others for line in part.split(b"\n")]
+        [line for text, each in parts.items() if text not in others for line in lines_in(each)]
         for parts, others in ((here, there), (there, here))
     )
     head = common_head(lines, beside)
@@ -199,10 +206,10 @@ def _apart(content: bytes, other: bytes) -> tuple[list[bytes], list[bytes]]:
 def new_lines(content: bytes, other: bytes) -> frozenset[bytes]:
     """Return the lines of ``content``, without their endings, that ``other`` has nowhere."""
     # Nearly all lines of a part that differs stand in its other version.
-    here, there = _apart(content, other)
+    here, there = _apart(content, other, bare_lines_in)
     lines = frozenset(here).difference(there)
     if len(lines) > _FEW:
-        return lines - _all_lines(other)
+        return lines.difference(bare_lines(other))
     text = b"\n" + other + b"\n"
     return frozenset(line for line in lines if b"\n" + line + b"\n" not in text)
 
@@ -211,9 +218,9 @@ def new_lines(content: bytes, other: bytes) -> frozenset[bytes]:
 def more_lines(content: bytes, other: bytes) -> frozenset[bytes]:
     """Return the lines of ``content``, white space at their ends aside, that stand there more often than in ``other``.
 
-    Chunks that both have are passed over, however often they have them.
+    Parts that both have are passed over, however often they have them.
     """
-    lines, others = (Counter(map(bytes.strip, side)) for side in _apart(content, other))
+    lines, others = map(Counter, _apart(content, other, _stripped))
     return frozenset(line for line, count in lines.items() if count > others[line])
 
 
@@ -235,6 +242,12 @@ class Sides:
     def functions(self) -> tuple[frozenset[bytes], frozenset[bytes]]:
         """Functions in chunks that only one has, of either."""
         return functions_of(self.here), functions_of(self.there)
+
+    @cached_property
+    def new_frame(self) -> frozenset[bytes]:
+        """Lines outside functions that only the first has."""
+        here, there = (frozenset(line for chunk in side for line in chunk.frame) for side in (self.here, self.there))
+        return here - there
 
     @cached_property
     def _heads(self) -> tuple[dict[bytes, list[bytes]], dict[bytes, list[bytes]]]:

@@ -87,10 +87,7 @@ def parameters(head: bytes) -> _Names:
 
 def _calls(side: Sides, name: bytes) -> bool:
     functions, others = side.functions
-    lines = {line for chunk in side.here for line in chunk.frame} - {
-        line for chunk in side.there for line in chunk.frame
-    }
-    texts = [text for text in (*(functions - others), *lines) if name in text]
+    texts = [text for text in (*(functions - others), *side.new_frame) if name in text]
     if not texts:
         return False
     call = re.compile(

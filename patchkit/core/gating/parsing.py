@@ -32,7 +32,7 @@ def parse(content: bytes, python: Version | None = None) -> ast.Module | None:
 
 
 # A tree takes some 25 times the memory of its text.
-@remembered(most=1_000_000)
+@remembered(most=1_000_000, lasting=False)
 def _parse(content: bytes) -> ast.Module | None:
     return _parsed(content, None)
 
@@ -47,7 +47,7 @@ def _parsed(content: bytes, python: Version | None) -> ast.Module | None:
             return None
 
 
-@remembered(most=1_000_000)
+@remembered(most=1_000_000, lasting=False)
 def table(content: bytes) -> symtable.SymbolTable | None:
     """Return the compiler's symbol table of ``content``, or None when the running Python cannot read it.
 

@@ -14,6 +14,7 @@ import msgspec
 
 from patchkit.core.gating.layout import layout
 from patchkit.core.gating.parsing import Definition, Function, children, parse
+from patchkit.core.gating.references import has_word
 from patchkit.core.remembered import remembered
 from patchkit.core.scopes import MODULE
 
@@ -130,7 +131,7 @@ def excerpt(content: bytes, names: frozenset[bytes]) -> bytes:
     """Return ``content`` with stubs for functions that have none of ``names`` in them, constructors aside."""
     chunks = layout(content).chunks
     functions = (match for chunk in chunks for match in chunk.functions if match["name"] != b"__init__")
-    others = frozenset(match[0] for match in functions if not any(name in match[0] for name in names))
+    others = frozenset(match[0] for match in functions if not any(has_word(match[0], name) for name in names))
     return b"".join(chunk.without(others) for chunk in chunks)
 
 

@@ -12,6 +12,7 @@ import msgspec
 from patchkit.core.gating.bindings import imported
 from patchkit.core.gating.layout import new_lines
 from patchkit.core.gating.parsing import walk
+from patchkit.core.parts import of_part, parts_of
 
 _WORD: Final = re.compile(rb"[^\W\d][\w\x80-\xff]{2,}")
 # Where a line binds an attribute: in a method, as a method, as a field.
@@ -49,8 +50,9 @@ def stale_attributes(
     """
     words = {word for line in _added(base, changed) for word in _WORD.findall(line)}
     if len(words) > _MANY:
-        words.difference_update(_WORD.findall(target))
-        words.intersection_update(_WORD.findall(base))
+        for part in parts_of(target):
+            words -= words & _words_in(part)
+        words = {word for part in parts_of(base) for word in words & _words_in(part)}
     gone = {
         word.decode("utf-8", "replace"): _binds(base, word)
         for word in words
@@ -67,6 +69,11 @@ def stale_attributes(
         ):
             seen.add(node.attr)
             yield Reference(node.lineno, node.attr, f"{node.attr} is used here, and the target has it no more")
+
+
+@of_part
+def _words_in(text: bytes) -> frozenset[bytes]:
+    return frozenset(_WORD.findall(text))
 
 
 class Reads:
@@ -138,12 +145,21 @@ def _mentions(content: bytes, word: bytes) -> bool:
 
 def _is_option(content: bytes, word: bytes) -> bool:
     """Tell whether an option is ``word`` with dashes; argparse writes underscores for them, but for a ``dest``."""
-    found = re.search(rb"[\"']--" + word.replace(b"_", b"-") + rb"[\"']", content)
-    if found is None:
+    option = b"--" + word.replace(b"_", b"-")
+    at = content.find(option)
+    while at >= 0 and not (
+        _is_quote(content[at - 1 : at]) and _is_quote(content[at + len(option) : at + len(option) + 1])
+    ):
+        at = content.find(option, at + 1)
+    if at < 0:
         return False
-    rest = content[found.end() :]
+    rest = content[at + len(option) + 1 :]
     ends = (rest.find(mark) for mark in (b"add_argument", b"\n\n"))
     return b"dest=" not in rest[: min((end for end in ends if end >= 0), default=len(rest))]
+
+
+def _is_quote(byte: bytes) -> bool:
+    return byte in (b'"', b"'")
 
 
 def has_word(content: bytes, word: bytes) -> bool:

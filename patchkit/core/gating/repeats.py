@@ -18,8 +18,8 @@ from patchkit.core.scopes import MODULE
 # Lines of which alone no run is made: an entry on a line of its own, a branch, a way out.
 _NO_STATEMENT: Final = re.compile(rb"[^()\[\]{}]*,$|(?:else|try|finally):$|(?:pass|break|continue|return(?: None)?)$")
 
-_FEW: Final = 200
-"""Up to so many lines a search for each takes less time than to split three texts."""
+_FEW: Final = 8
+"""Up to so many lines a search for each takes less time than to compare the lines of three texts."""
 
 _Key = tuple[str, bytes]
 

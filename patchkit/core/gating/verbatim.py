@@ -19,7 +19,6 @@ from patchkit.core.gating.parsing import Version, parse, parses
 
 _CALL: Final = re.compile(rb"(?<![\w.])(?:(?:self|cls)\.)?([^\W\d]\w*)\(")
 _HEAD: Final = re.compile(rb"[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+[\w\x80-\xff]+")
-_DEFINED: Final = re.compile(rb"(?:def|class) ([\w\x80-\xff]+)[(:]")
 _OPTION: Final = re.compile(rb"[\"'](-[^\"'\n]*)[\"']")
 
 # Lines outside functions about whose coming or going pyflakes may know more than the compiler's table: an order that
@@ -130,8 +129,7 @@ class Verbatim:
     @cached_property
     def _added_frame(self) -> frozenset[bytes]:
         """Lines outside functions that the target does not have."""
-        there = frozenset(line for chunk in self._old for line in chunk.frame)
-        return frozenset(line for chunk in self._new for line in chunk.frame) - there
+        return self._since_target.new_frame
 
     @cached_property
     def _lost_frame(self) -> frozenset[bytes]:
@@ -193,7 +191,7 @@ class Verbatim:
     @cached_property
     def _defined(self) -> frozenset[bytes]:
         """The names of classes and functions in the result."""
-        return frozenset(_DEFINED.findall(self._text))
+        return frozenset[bytes]().union(*(chunk.defined for chunk in self._result.chunks))
 
     @cached_property
     def _callers_fit(self) -> bool:

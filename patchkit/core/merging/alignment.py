@@ -54,7 +54,8 @@ def line_edits(old: bytes, new: bytes) -> tuple[Edit, ...]:
 
 def _numbered(first: Sequence[Hashable], second: Sequence[Hashable]) -> tuple[list[int], list[int]]:
     """Return the sequences with small numbers for their elements: equal if and only if the elements are."""
-    numbers = {element: number for number, element in enumerate({*first, *second})}
+    elements = {*first, *second}
+    numbers = dict(zip(elements, range(len(elements)), strict=True))
     return list(map(numbers.__getitem__, first)), list(map(numbers.__getitem__, second))
 
 

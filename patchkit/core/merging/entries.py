@@ -80,13 +80,8 @@ _NO_CALLEES = NO_CALLEES | {"import"}
 Item = Lexeme | Group
 
 
-class Hidden(Lexeme):
-    """A bracket that is not written: around the names of an import."""
-
-    __slots__ = ()
-
-    def __init__(self, bracket: str) -> None:
-        super().__init__("", "", bracket)
+class Hidden(Lexeme, gc=False, eq=False):
+    """A bracket that is not written, around the names of an import: only its ``key`` is not empty."""
 
 
 def form(old: Lexeme, ours: Lexeme, theirs: Lexeme) -> Lexeme:

@@ -12,6 +12,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
+import msgspec
+
 from patchkit.core.merging.words import NO_CALLEES, STRING, Lexeme, key, lexemes, words
 
 __all__ = ["NO_CALLEES", "Lexeme", "LineKind", "LogicalLine", "homes", "indented", "lex"]
@@ -26,27 +28,27 @@ class LineKind(Enum):
     """A line of a string that stands alone, such as a docstring; each physical line is one."""
 
 
-class LogicalLine:
-    """A statement, the header of a compound statement, a comment or a line of text, with its physical lines."""
+class LogicalLine(msgspec.Struct, gc=False, eq=False):
+    """A statement, the header of a compound statement, a comment or a line of text, with its physical lines.
 
-    __slots__ = ("_definition", "_indent", "_key", "_lexemes", "_words", "blank", "end", "first", "kind", "text")
+    Thousands of them are remembered and none is part of a cycle, so the garbage collector has nothing to do with them.
+    """
 
-    def __init__(self, kind: LineKind, blank: str, text: str, first: int, end: str) -> None:
-        self.kind = kind
-        self.blank = blank
-        """The blank lines before it."""
-        self.text = text
-        """From the indentation to the last character before the line ending."""
-        self.first = first
-        """0-based physical line of the first character (after the blank lines)."""
-        self.end = end
-        """The line ending; empty at the end of a file without one."""
-        # Filled when asked for.
-        self._key: str | None = None
-        self._lexemes: list[Lexeme] | None = None
-        self._words: tuple[str, ...] | None = None
-        self._indent = -1
-        self._definition: tuple[str, str] | bool | None = False
+    kind: LineKind
+    blank: str
+    """The blank lines before it."""
+    text: str
+    """From the indentation to the last character before the line ending."""
+    first: int
+    """0-based physical line of the first character (after the blank lines)."""
+    end: str
+    """The line ending; empty at the end of a file without one."""
+    # Filled when asked for.
+    _key: str | None = None
+    _lexemes: list[Lexeme] | None = None
+    _words: tuple[str, ...] | None = None
+    _indent: int = -1
+    _definition: tuple[str, str] | bool | None = False
 
     @property
     def key(self) -> str:
@@ -133,10 +135,13 @@ _DEFINITION = re.compile(r"\s*(?:async\s+)?(def|class)\s+(\w+)")
 _IMPORT = re.compile(r"\s*(?:import|from)\b")
 _WORD = re.compile(r"(\s*)(\S+)")
 _LANDMARK = re.compile(
-    rf"(?P<string>{STRING})|(?P<comment>\#[^\n]*)|(?P<joined>\\\r?\n)"
+    # What stands between landmarks is passed over in one step, since all of them would be tried at every character.
+    rf"[^\"'#\\\n()\[\]{{}}]*"
+    rf"(?:(?P<string>{STRING})|(?P<comment>\#[^\n]*)|(?P<joined>\\\r?\n)"
     # A statement that begins although a bracket is open: a slip, or a conflict cut it off.
     rf"|(?P<fresh>\n(?=(?:class|def|async def|@\w|import|from|return|assert|raise|del)\b))"
-    r"|(?P<newline>\n)|(?P<open>[(\[{])|(?P<close>[)\]}])",
+    # Whatever stopped it is passed over as well, and so is the end of the text: it is never gone back over.
+    r"|(?P<newline>\n)|(?P<open>[(\[{])|(?P<close>[)\]}])|[\"'\\]|\Z)",
     re.DOTALL,
 )
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from patchkit.core.lines import lines_of
+from patchkit.core.lines import lines_in, lines_of
+from patchkit.core.parts import of_part, parts_of
 from patchkit.core.remembered import remembered
 from patchkit.core.scopes import MODULE
 
@@ -31,8 +32,10 @@ class Header(NamedTuple):
 class Outline:
     """The headers of a text, for questions about many of its lines."""
 
-    def __init__(self, lines: Sequence[bytes]) -> None:
+    def __init__(self, lines: Sequence[bytes], content: bytes | None = None) -> None:
+        """Take a text by its lines, and all of it where it is at hand."""
         self._lines = lines
+        self._parts = parts_of(b"".join(lines) if content is None else content)
         self._ends: dict[Header, int] = {}
 
     def scope(self, first: int, end: int) -> str:
@@ -91,27 +94,17 @@ class Outline:
         return known
 
     @cached_property
-    def _text(self) -> bytes:
-        return b"\n" + b"".join(self._lines)
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        """Where each line's preceding newline stands in the text."""
-        return list(accumulate(map(len, self._lines), initial=0))
+    def _tops(self) -> list[int]:
+        """The 0-based first line of each part, and the line behind the last one."""
+        return list(accumulate((len(lines_in(part)) for part in self._parts), initial=0))
 
     @cached_property
     def _headers(self) -> list[Header]:
-        found: dict[int, Header] = {}
-        # The pattern is tried where a keyword stands, since to try it at every line takes five times as long.
-        for keyword in _KEYWORDS if self._has_tabs else _KEYWORDS[:2]:
-            at = self._text.find(keyword)
-            while at >= 0:
-                match = _HEADER.match(self._text, self._text.rfind(b"\n", 0, at))
-                if match is not None:
-                    line = bisect_right(self._starts, match.start()) - 1
-                    found[line] = Header(line, _width(match[1]), match[2].decode("utf-8", "replace"))
-                at = self._text.find(keyword, at + 1)
-        return [found[line] for line in sorted(found)]
+        return [
+            Header(top + header.line, header.width, header.name)
+            for top, part in zip(self._tops, self._parts, strict=False)
+            for header, _ in _headers_in(part)
+        ]
 
     @cached_property
     def _places(self) -> list[int]:
@@ -119,21 +112,49 @@ class Outline:
 
     @cached_property
     def _has_tabs(self) -> bool:
-        return b"\t" in self._text
+        return any(b"\t" in part.text for part in self._parts)
 
     def _find_end(self, header: Header) -> int:
         if self._has_tabs:
             below = range(header.line + 1, len(self._lines))
             return next((spot for spot in below if _is_level(self._lines[spot], header.width)), len(self._lines))
-        level = re.compile(rb"\n {0,%d}[^\s)\]}#\"']" % header.width)
-        match = level.search(self._text, self._starts[header.line + 1])
-        return len(self._lines) if match is None else bisect_right(self._starts, match.start()) - 1
+        # Whatever begins in a part ends there at the latest: what the next one begins with is at every level.
+        number = bisect_right(self._tops, header.line) - 1
+        top, text = self._tops[number], self._parts[number].text
+        begin = next(at for each, at in _headers_in(self._parts[number]) if each.line == header.line - top)
+        match = _level(header.width).search(text, begin)
+        return self._tops[number + 1] if match is None else top + text.count(b"\n", 0, match.start()) + 1
 
 
-@remembered(most=1_000_000)
+@lru_cache(maxsize=64)
+def _level(width: int) -> re.Pattern[bytes]:
+    """Return a pattern for the beginning of a statement at this level or further out."""
+    return re.compile(rb"\n {0,%d}[^\s)\]}#\"']" % width)
+
+
+@of_part
+def _headers_in(text: bytes) -> list[tuple[Header, int]]:
+    """Return the headers of a part, with lines that count from its beginning, each with where its name ends."""
+    whole = b"\n" + text
+    found: dict[int, tuple[Header, int]] = {}
+    # The pattern is tried where a keyword stands, since to try it at every line takes five times as long.
+    for keyword in _KEYWORDS if b"\t" in text else _KEYWORDS[:2]:
+        at = whole.find(keyword)
+        line = begin = 0
+        while at >= 0:
+            match = _HEADER.match(whole, whole.rfind(b"\n", 0, at))
+            if match is not None:
+                line, begin = line + whole.count(b"\n", begin, match.start()), match.start()
+                header = Header(line, _width(match[1]), match[2].decode("utf-8", "replace"))
+                found[line] = header, match.end() - 1
+            at = whole.find(keyword, at + 1)
+    return [found[line] for line in sorted(found)]
+
+
+@remembered(most=1_000_000, lasting=False)
 def outline(content: bytes) -> Outline:
     """Return the outline of a text that several steps ask for."""
-    return Outline(lines_of(content))
+    return Outline(lines_of(content), content)
 
 
 def _is_level(line: bytes, width: int) -> bool:

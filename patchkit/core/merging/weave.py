@@ -72,7 +72,7 @@ def _import_list(line: LogicalLine) -> list[Lexeme]:
     comments: list[Lexeme] = []
     if names[-1].text.startswith("#"):
         comments.append(names.pop())
-    return [*lexemes[: at + 1], Hidden("("), *names, Hidden(")"), *comments]
+    return [*lexemes[: at + 1], Hidden("", "", "("), *names, Hidden("", "", ")"), *comments]
 
 
 def _items(old: Sequence[Item], ours: Sequence[Item], theirs: Sequence[Item]) -> list[Lexeme] | None:

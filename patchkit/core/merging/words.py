@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+import msgspec
+
 from patchkit.core.merging.plain import plain
 
 STRING: Final = (
@@ -25,10 +27,12 @@ _LEXEME: Final = re.compile(
     rf"|(?P<word>{_NAME})|(?P<op>{_OPERATOR}|\S))",
     re.DOTALL,
 )
-# The same lexemes without their space, and none is told from another. Names come first, since most are; a line that is
-# joined to nothing ends in a word of its own, as above.
+# The same lexemes without their space, and none is told from another. What most begin with comes first. The space is
+# matched, since all of this would be tried at each blank of it, and so is the end, so that nothing is gone back over.
 _TEXT: Final = re.compile(
-    rf"(?!{_PREFIX}[\"']){_NAME}|(?:{_PREFIX})?{STRING}|\#[^\r\n]*|{_NAME}|{_OPERATOR}|(?!\\\r?\n\s*\S)\S", re.DOTALL
+    rf"\s*(?:\\\r?\n(?=\s*\S)\s*)*"
+    rf"((?!{_PREFIX}[\"']){_NAME}|[()\[\]{{}},;]|=(?!=)|(?:{_PREFIX})?{STRING}|\#[^\r\n]*|{_NAME}|{_OPERATOR}|\S|\Z)",
+    re.DOTALL,
 )
 _LAST_COMMA: Final = re.compile(r",[\s\\]*[)\]}]")
 
@@ -38,16 +42,13 @@ NO_CALLEES: Final = frozenset(
 """Words before a bracket that is no call, parameter list or subscript of theirs."""
 
 
-class Lexeme:
+class Lexeme(msgspec.Struct, gc=False, eq=False):
     """A word, operator, string or comment, with the space before it."""
 
-    __slots__ = ("key", "space", "text")
-
-    def __init__(self, space: str, text: str, key: str) -> None:
-        self.space = space
-        self.text = text
-        self.key = key
-        """What is compared: the text without its manner of writing (quotes)."""
+    space: str
+    text: str
+    key: str
+    """What is compared: the text without its manner of writing (quotes)."""
 
 
 def lexemes(text: str) -> list[Lexeme]:
@@ -61,7 +62,9 @@ def lexemes(text: str) -> list[Lexeme]:
 
 def words(text: str) -> list[str]:
     """Return the keys of the lexemes of a statement, in a third of the time that the lexemes take."""
-    found = _TEXT.findall(text)
+    found: list[str] = _TEXT.findall(text)
+    while found and not found[-1]:
+        found.pop()
     if "'" not in text:
         return found
     if "'" in found:

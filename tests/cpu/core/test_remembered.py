@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from patchkit.core.remembered import remembered
+from patchkit.core.remembered import forget, remembered
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,27 @@ def test_several_texts_are_told_apart_by_all_of_them_and_count_together() -> Non
     # Five characters are more than half of eight.
     assert [joined("aaa", "bb"), joined("aaa", "bb")] == ["aaabb", "aaabb"]
     assert seen[3:] == [("aaa", "bb", False)] * 2
+
+
+def test_what_does_not_last_is_forgotten_once_and_everything_else_stays() -> None:
+    seen: list[str] = []
+
+    @remembered(most=20, lasting=False)
+    def tree(text: str) -> str:
+        seen.append(f"tree of {text}")
+        return text.upper()
+
+    @remembered(most=20)
+    def fact(text: str) -> int:
+        seen.append(f"fact of {text}")
+        return len(text)
+
+    for _ in range(4):
+        assert [tree("a"), tree("a"), fact("a")] == ["A", "A", 1]
+        forget()
+    # The second time shows that it is one to keep.
+    assert seen == ["tree of a", "fact of a", "tree of a"]
+    tree("b")
+    forget()
+    tree("a")
+    assert seen[3:] == ["tree of b"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 from collections.abc import Iterator
 
@@ -53,3 +54,18 @@ def test_carrying_a_file_leaves_the_collector_as_it_was(monkeypatch: pytest.Monk
     carry_file(b"a = 1\n", b"a = 2\n", b"a = 1\nb = 1\n", "m.py")
 
     assert (seen, gc.isenabled()) == ([False], True)
+
+
+def test_no_tree_is_left_for_the_collector_to_go_through() -> None:
+    base = b"".join(b"def f%d():\n    return g(%d)\n" % (number, number) for number in range(9))
+    changed, target = base.replace(b"g(3)", b"h(3)"), base.replace(b"g(4)", b"g(4, 4)").replace(b"g(3)", b"g(3, 3)")
+    before = _statements()
+    carry_file(base, changed, target, "m.py")
+
+    known = set(map(id, before))
+    assert [node for node in _statements() if id(node) not in known] == []
+
+
+def _statements() -> list[object]:
+    gc.collect()
+    return [node for node in gc.get_objects() if isinstance(node, ast.stmt)]

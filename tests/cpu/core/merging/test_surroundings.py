@@ -1,9 +1,16 @@
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from patchkit.core.lines import split_lines
 from patchkit.core.merging.surroundings import Outline
+
+from ..programs import programs
+from ..texts import texts
 
 TEXT = b'''\
 import os
@@ -90,3 +97,30 @@ def test_the_end_of_a_definition_is_the_next_statement_at_its_level() -> None:
     (header,) = outline.around(2, 3)
 
     assert (header.name, outline.end(header)) == ("C", 27)
+
+
+@settings(deadline=None)
+@given(st.one_of(texts(), programs(), st.tuples(programs(), texts(), programs()).map(b"".join)))
+@example(b"class C:\n    def f(self): pass\n    x = 1\n")
+@example(b"def f():\n    pass\n  \ndef g():\n    def h():\n        pass\n    x = 1\n# c\n)\nclass C: pass")
+def test_the_end_found_in_a_part_is_the_one_found_line_by_line(content: bytes) -> None:
+    lines = split_lines(content.replace(b"\t", b"").replace(b"\x0c", b""))
+    outline = Outline(lines)
+    headers = {header for row in range(len(lines)) for header in outline.around(row, row + 1)}
+
+    for header in headers:
+        below = enumerate(lines[header.line + 1 :], start=header.line + 1)
+        ends = (row for row, line in below if _width(line) <= header.width and not _goes_on(line))
+        assert outline.end(header) == next(ends, len(lines))
+    assert [line for line, _ in outline.names()] == [row for row, line in enumerate(lines) if _HEAD.match(line)]
+
+
+_HEAD = re.compile(rb" *(?:async[ \t]+)?(?:def|class) +\w")
+
+
+def _width(line: bytes) -> int:
+    return len(line) - len(line.lstrip(b" "))
+
+
+def _goes_on(line: bytes) -> bool:
+    return line.strip()[:1] in (b"", b")", b"]", b"}", b"#", b"'", b'"')
