@@ -12,6 +12,12 @@ from patchkit.errors import PatchFormatError
 
 _NO_NEWLINE = "\\"
 _MARKER = b"\\ No newline at end of file"
+# What may stand between "diff --git" and "---" (git-diff(1), "Generating patch text").
+_GIT_HEADERS = (
+    *(b"old mode ", b"new mode ", b"new file mode ", b"deleted file mode "),
+    *(b"copy from ", b"copy to ", b"rename from ", b"rename to "),
+    *(b"similarity index ", b"dissimilarity index ", b"index ", b"--- ", b"+++ "),
+)
 _HUNK_HEADER = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@(?: .*)?", re.DOTALL)
 
 
@@ -132,6 +138,38 @@ def _preamble(text: bytes) -> bytes:
     return b"".join(kept)
 
 
+class _Headers:
+    """What the lines between two hunks were so far: whether another hunk may follow."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._before = b""
+        self._in_git_header = False
+        self._stray = 0
+        self.is_open = False
+        """Whether a file header or a hunk stands right above."""
+
+    def read(self, line: bytes, number: int) -> None:
+        """Take in a line outside of hunks; raise PatchFormatError for a file header that a stray line cut in two."""
+        if line.startswith(_MARKER):
+            _check_marker(line, self._name, number, has_line=False)
+        self.is_open = line.startswith(b"+++ ") and self._before.startswith(b"--- ")
+        if line.startswith(b"diff --git "):
+            self._in_git_header, self._stray = True, 0
+        elif self.is_open and self._stray:
+            raise PatchFormatError(
+                self._name,
+                self._stray,
+                "a line that does not belong into the header of a file",
+                hint="git ends the header there, and finds no hunk for the file",
+            )
+        elif self.is_open:
+            self._in_git_header = False
+        elif self._in_git_header and not self._stray and not line.startswith(_GIT_HEADERS):
+            self._stray = number
+        self._before = line
+
+
 def _check_bodies(text: bytes, name: str) -> None:
     """Check header against body line by line, so that an error can name the line (unidiff cannot)."""
     lines = text.split(b"\n")
@@ -139,44 +177,60 @@ def _check_bodies(text: bytes, name: str) -> None:
         # Taken as it is, the line would have no newline in the patched file either; git refuses such a patch as well.
         raise PatchFormatError(name, len(lines) + 1, "the last line has no newline", hint="the text was cut short")
     at = 0
+    headers = _Headers(name)
     while at < len(lines):
         # A header that only looks like one would be skipped as a comment, and its hunk with it.
         if not lines[at].startswith(b"@@"):
+            headers.read(lines[at], at + 1)
             at += 1
             continue
-        old, new = _counts(lines[at], name, at + 1)
-        header_line = at + 1
-        at += 1
-        while (old or new) and at < len(lines):
-            mark = lines[at][:1]
-            if mark == b"\\":
-                _check_marker(lines[at], name, at + 1, has_line=at > header_line)
-            if lines[at] in (b"", b"\r"):
-                raise PatchFormatError(
-                    name,
-                    at + 1,
-                    "a blank context line has lost its leading space",
-                    hint="an editor or whitespace hook stripped it; put one space back",
-                )
-            if mark not in (b" ", b"-", b"+", b"\\"):
-                break
-            old -= mark in (b" ", b"-")
-            new -= mark in (b" ", b"+")
-            at += 1
-            if old < 0 or new < 0:
-                break
-        follows = lines[at] if at < len(lines) else b""
-        if follows[:1] == b"\\":
-            _check_marker(follows, name, at + 1, has_line=True)
-        # A file header may follow, or the signature that ends a mail from git format-patch.
-        ends_body = follows.startswith(b"--- ") or follows.rstrip(b"\r") == b"-- "
-        if old or new or (follows[:1] in (b" ", b"+", b"-") and not ends_body):
+        if not headers.is_open:
             raise PatchFormatError(
                 name,
-                header_line,
-                "the counts in the hunk header disagree with the hunk's body",
-                hint="the hunk was edited by hand; make the diff again, or correct the counts",
+                at + 1,
+                "a hunk with neither a file header nor another hunk right above it",
+                hint="a line was lost, or one put in; make the diff again",
             )
+        at = _check_body(lines, at, name)
+
+
+def _check_body(lines: list[bytes], at: int, name: str) -> int:
+    """Check the hunk whose header is the 0-based line ``at``; return the line behind it."""
+    old, new = _counts(lines[at], name, at + 1)
+    header_line = at + 1
+    at += 1
+    while (old or new) and at < len(lines):
+        mark = lines[at][:1]
+        if mark == b"\\":
+            _check_marker(lines[at], name, at + 1, has_line=at > header_line)
+        if lines[at] in (b"", b"\r"):
+            raise PatchFormatError(
+                name,
+                at + 1,
+                "a blank context line has lost its leading space",
+                hint="an editor or whitespace hook stripped it; put one space back",
+            )
+        if mark not in (b" ", b"-", b"+", b"\\"):
+            break
+        old -= mark in (b" ", b"-")
+        new -= mark in (b" ", b"+")
+        at += 1
+        if old < 0 or new < 0:
+            break
+    if at < len(lines) and lines[at].startswith(b"\\"):
+        _check_marker(lines[at], name, at + 1, has_line=True)
+        at += 1
+    follows = lines[at] if at < len(lines) else b""
+    # A file header may follow, or the signature that ends a mail from git format-patch.
+    ends_body = follows.startswith(b"--- ") or follows.rstrip(b"\r") == b"-- "
+    if old or new or (follows[:1] in (b" ", b"+", b"-", b"\\") and not ends_body):
+        raise PatchFormatError(
+            name,
+            header_line,
+            "the counts in the hunk header disagree with the hunk's body",
+            hint="the hunk was edited by hand; make the diff again, or correct the counts",
+        )
+    return at
 
 
 def _check_marker(marker: bytes, name: str, line: int, *, has_line: bool) -> None:

@@ -158,6 +158,10 @@ def test_a_unified_diff_is_read_as_diff_and_git_write_it(text: str, patch: Patch
 
 
 COUNTS = "the counts in the hunk header disagree with the hunk's body"
+ALONE = "a hunk with neither a file header nor another hunk right above it"
+STRAY = "a line that does not belong into the header of a file"
+GIT_HEAD = "diff --git a/x.py b/x.py\nindex 1111111..2222222 100644\n"
+NO_NEWLINE = "\\ No newline at end of file\n"
 
 
 @pytest.mark.parametrize(
@@ -191,7 +195,16 @@ COUNTS = "the counts in the hunk header disagree with the hunk's body"
         ("", None, "no file is patched here"),
         ("garbage\n", None, "no file is patched here"),
         ("--- a/x.py\n", None, "no file is patched here"),
-        ("@@ -1 +1 @@\n-a\n+b\n", None, "not a unified diff: Unexpected hunk found: @@ -1 +1 @@\n"),
+        ("@@ -1 +1 @@\n-a\n+b\n", 1, ALONE),
+        (f"{HEAD}\n@@ -1 +1 @@\n-a\n+b\n", 4, ALONE),
+        ("--- a/x.py\n@@ -1 +1 @@\n-a\n+b\n", 2, ALONE),
+        ("+++ b/x.py\n--- a/x.py\n@@ -1 +1 @@\n-a\n+b\n", 3, ALONE),
+        (f"{HEAD}@@ -1 +1 @@\n-a\n+b\ngarbage\n@@ -9 +9 @@\n-a\n+b\n", 7, ALONE),
+        (f"{GIT_HEAD}> quoted\n{HEAD}@@ -1 +1 @@\n-a\n+b\n", 3, STRAY),
+        (f"{GIT_HEAD}\n{HEAD}@@ -1 +1 @@\n-a\n+b\n", 3, STRAY),
+        (f"{HEAD}@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file\n c\n", 3, COUNTS),
+        (f"{HEAD}@@ -1 +1 @@\n-a\n+b\n{NO_NEWLINE}{NO_NEWLINE}", 3, COUNTS),
+        (f"{HEAD}@@ -1 +1 @@\n-a\n+b\n\n{NO_NEWLINE}", 7, "a marker for a missing newline has no line before it"),
         (f"{HEAD}@@ -1 +1 @@\n-a\n+b\n{HEAD}@@ -9 +9 @@\n-a\n+b\n", None, "x.py is patched twice"),
         (HEAD, None, "x.py has no hunk"),
         ("diff --git a/x.py b/x.py\nold mode 100644\nnew mode 100755\n", None, "x.py has no hunk"),
@@ -238,6 +251,15 @@ COUNTS = "the counts in the hunk header disagree with the hunk's body"
         "garbage",
         "half a file header",
         "hunk without a file",
+        "blank line above a hunk",
+        "lost +++ line",
+        "header lines exchanged",
+        "garbage between two hunks",
+        "garbage in the header",
+        "blank line in the header",
+        "line left over behind a marker",
+        "marker twice",
+        "marker behind a blank line",
         "file patched twice",
         "file without hunks",
         "mode change",
