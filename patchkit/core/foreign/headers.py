@@ -6,11 +6,10 @@ import re
 
 import msgspec
 
+from patchkit.core.quoting import as_path, unquoted
 from patchkit.errors import PatchFormatError
 
 _INDEX = re.compile(rb"index ([0-9a-f]{4,40})\.\.([0-9a-f]{4,40})(?: (\d{6}))?\s*")
-_ESCAPE = re.compile(rb"\\([abfnrtv\"\\]|[0-7]{3})")
-_LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 _EPOCH = re.compile(rb"(1970-01-01|1969-12-31|1970-01-02)[ T]\d\d:\d\d|\w{3} \w{3}\s+\d+ \d\d:\d\d:\d\d (1970|1969)")
 _KEPT_MODES = ("100644", "100755")
 
@@ -61,7 +60,7 @@ def read_git_header(lines: list[bytes], at: int, name: str) -> tuple[FileHeader,
             _refuse_kind(mode, new or old, name, at)
             modes.append(f"{word} {mode}")
         else:
-            fields[word] = _unquoted(line[len(word) + 1 :])
+            fields[word] = unquoted(line[len(word) + 1 :])
         at += 1
     old = fields.get("rename from", fields.get("copy from", old))
     new = fields.get("rename to", fields.get("copy to", new))
@@ -136,13 +135,13 @@ def _git_paths(line: bytes) -> tuple[str | None, str | None]:
     rest = line[len(b"diff --git ") :].rstrip(b"\r")
     if rest.startswith(b'"'):
         parts = re.findall(rb'"(?:[^"\\]|\\.)*"|\S+', rest)
-        return (_unquoted(parts[0]), _unquoted(parts[1])) if len(parts) == 2 else (None, None)
+        return (unquoted(parts[0]), unquoted(parts[1])) if len(parts) == 2 else (None, None)
     # Names may have spaces; without a rename both are the same but for the prefix (git's own rule).
     middle = len(rest) // 2
     if rest[middle : middle + 1] == b" " and rest[:middle].split(b"/", 1)[-1] == rest[middle + 1 :].split(b"/", 1)[-1]:
-        return _text(rest[:middle]), _text(rest[middle + 1 :])
+        return as_path(rest[:middle]), as_path(rest[middle + 1 :])
     one, _, two = rest.partition(b" ")
-    return (_text(one), _text(two)) if two and b" " not in two else (None, None)
+    return (as_path(one), as_path(two)) if two and b" " not in two else (None, None)
 
 
 def _path(field: bytes) -> str | None:
@@ -150,26 +149,11 @@ def _path(field: bytes) -> str | None:
     field = field.rstrip(b"\r")
     if field.startswith(b'"'):
         end = re.match(rb'"(?:[^"\\]|\\.)*"', field)
-        return _unquoted(end[0] if end else field)
+        return unquoted(end[0] if end else field)
     path, tab, stamp = field.partition(b"\t")
-    path = path.rstrip()
+    if not tab:
+        # Whitespace hooks and mailers put blanks there. A name that ends in one is followed by a tab.
+        path = path.rstrip()
     if path == b"/dev/null" or (tab and _EPOCH.match(stamp)):
         return None
-    return _text(path)
-
-
-def _unquoted(field: bytes) -> str:
-    """Undo the quoting that git does for unusual names (git-config(1), core.quotePath)."""
-    field = field.strip()
-    if not (len(field) >= 2 and field.startswith(b'"') and field.endswith(b'"')):
-        return _text(field)
-
-    def plain(match: re.Match[bytes]) -> bytes:
-        code = match[1]
-        return _LETTERS.get(code) or (bytes([int(code, 8) & 255]) if code.isdigit() else code)
-
-    return _text(_ESCAPE.sub(plain, field[1:-1]))
-
-
-def _text(path: bytes) -> str:
-    return path.decode("utf-8", "surrogateescape")
+    return as_path(path)

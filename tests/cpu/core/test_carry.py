@@ -232,11 +232,11 @@ def test_a_last_newline_that_one_side_changed_is_changed_when_statements_are_mer
     has_newline: tuple[bool, bool, bool], expected: bool, end: bytes
 ) -> None:
     texts = LAST, LAST.replace(b"one(x)", b"one(x, 1)"), LAST.replace(b"one(x)", b"one(x, k=2)")
-    sides = [
+    base, changed, target = (
         text.replace(b"\n", end) + (end if newline else b"") for text, newline in zip(texts, has_newline, strict=True)
-    ]
+    )
 
-    result = carry_file(*sides, "x.py")
+    result = carry_file(base, changed, target, "x.py")
 
     merged = LAST.replace(b"one(x)", b"one(x, 1, k=2)").replace(b"\n", end)
     assert (Status.CLEAN, merged + (end if expected else b"")) == (result.status, result.content)

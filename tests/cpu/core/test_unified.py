@@ -158,8 +158,10 @@ def test_a_unified_diff_is_read_as_diff_and_git_write_it(text: str, patch: Patch
 
 
 COUNTS = "the counts in the hunk header disagree with the hunk's body"
+NO_LINE = "a marker for a missing newline has no line before it"
 ALONE = "a hunk with neither a file header nor another hunk right above it"
-STRAY = "a line that does not belong into the header of a file"
+MODE = "diff --git a/x.py b/x.py\nold mode 100644\nnew mode 100755\n"
+MADE = "diff --git a/x.py b/x.py\nnew file mode 100644\nindex 0000000..e69de29\n"
 GIT_HEAD = "diff --git a/x.py b/x.py\nindex 1111111..2222222 100644\n"
 NO_NEWLINE = "\\ No newline at end of file\n"
 
@@ -196,34 +198,39 @@ NO_NEWLINE = "\\ No newline at end of file\n"
         ("garbage\n", None, "no file is patched here"),
         ("--- a/x.py\n", None, "no file is patched here"),
         ("@@ -1 +1 @@\n-a\n+b\n", 1, ALONE),
-        (f"{HEAD}\n@@ -1 +1 @@\n-a\n+b\n", 4, ALONE),
+        (f"{HEAD}\n@@ -1 +1 @@\n-a\n+b\n", 1, "x.py has no hunk"),
         ("--- a/x.py\n@@ -1 +1 @@\n-a\n+b\n", 2, ALONE),
         ("+++ b/x.py\n--- a/x.py\n@@ -1 +1 @@\n-a\n+b\n", 3, ALONE),
         (f"{HEAD}@@ -1 +1 @@\n-a\n+b\ngarbage\n@@ -9 +9 @@\n-a\n+b\n", 7, ALONE),
-        (f"{GIT_HEAD}> quoted\n{HEAD}@@ -1 +1 @@\n-a\n+b\n", 3, STRAY),
-        (f"{GIT_HEAD}\n{HEAD}@@ -1 +1 @@\n-a\n+b\n", 3, STRAY),
+        (f"{GIT_HEAD}> quoted\n{HEAD}@@ -1 +1 @@\n-a\n+b\n", 1, "x.py has no hunk"),
+        (f"{GIT_HEAD}\n{HEAD}@@ -1 +1 @@\n-a\n+b\n", 1, "x.py has no hunk"),
         (f"{HEAD}@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file\n c\n", 3, COUNTS),
-        (f"{HEAD}@@ -1 +1 @@\n-a\n+b\n{NO_NEWLINE}{NO_NEWLINE}", 3, COUNTS),
-        (f"{HEAD}@@ -1 +1 @@\n-a\n+b\n\n{NO_NEWLINE}", 7, "a marker for a missing newline has no line before it"),
+        (f"{HEAD}@@ -1 +1 @@\n-a\n+b\n{NO_NEWLINE}{NO_NEWLINE}", 7, NO_LINE),
+        (f"{HEAD}@@ -1 +1 @@\n-a\n+b\n\n{NO_NEWLINE}", 7, NO_LINE),
         (f"{HEAD}@@ -1 +1 @@\n-a\n+b\n{HEAD}@@ -9 +9 @@\n-a\n+b\n", None, "x.py is patched twice"),
-        (HEAD, None, "x.py has no hunk"),
-        ("diff --git a/x.py b/x.py\nold mode 100644\nnew mode 100755\n", None, "x.py has no hunk"),
+        (HEAD, 1, "x.py has no hunk"),
+        (MODE, 1, "x.py has no hunk"),
+        (f"{MODE}{HEAD}@@ -1 +1 @@\n-a\n+b\n", 1, "x.py: old mode 100644, and a patch here changes text only"),
+        (f"{MADE.replace('644', '755')}", 1, "x.py: new file mode 100755, and a patch here changes text only"),
         (
-            "diff --git a/x.bin b/x.bin\nindex 1..2 100644\nBinary files a/x.bin and b/x.bin differ\n",
-            None,
-            "x.bin is binary",
+            MADE.replace("e69de29", "78981922"),
+            1,
+            "x.py: its index line says that the text changes, and no hunk follows",
         ),
-        (
-            "diff --git a/x.bin b/x.bin\nnew file mode 100644\nindex 0..2\nGIT binary patch\nliteral 1\nIcmZ\n\n",
-            None,
-            "x.bin is binary",
-        ),
+        (f"{GIT_HEAD}Binary files a/x.py and b/x.py differ\n", 3, "x.py is binary"),
+        (f"{GIT_HEAD}GIT binary patch\nliteral 1\nIcmZ\n\n", 3, "x.py is binary"),
+        (f"{MADE}\nGIT binary patch\nliteral 1\nIcmZ\n\n", 5, "x.py is binary"),
         (
             "diff --git a/x.py b/y.py\nrename from x.py\nrename to y.py\n--- a/x.py\n+++ b/y.py\n@@ -1 +1 @@\n-a\n+b\n",
-            None,
+            1,
             "x.py is renamed to y.py; a patch here changes files in place",
         ),
-        ("--- /dev/null\n+++ /dev/null\n@@ -0,0 +1 @@\n+a\n", None, "both sides of a file are /dev/null"),
+        (
+            "diff --git a/x.py b/y.py\ncopy from x.py\ncopy to y.py\n",
+            1,
+            "x.py is copied to y.py; a patch here changes files in place",
+        ),
+        ("--- /dev/null\n+++ /dev/null\n@@ -0,0 +1 @@\n+a\n", 1, "this header names no file"),
     ],
     ids=[
         "old count too large",
@@ -263,9 +270,14 @@ NO_NEWLINE = "\\ No newline at end of file\n"
         "file patched twice",
         "file without hunks",
         "mode change",
+        "mode change and text",
+        "made executable",
+        "made, and its text lost",
         "binary",
         "binary of git",
+        "binary, behind a blank line",
         "rename",
+        "copy",
         "no file at all",
     ],
 )
