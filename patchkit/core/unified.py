@@ -160,6 +160,8 @@ def _hunk(lines: list[bytes], at: int, name: str) -> tuple[Hunk, int]:
             "the counts in the hunk header disagree with the hunk's body",
             hint="the hunk was edited by hand; make the diff again, or correct the counts",
         )
+    if all(line.kind is LineKind.CONTEXT for line in body):
+        raise PatchFormatError(name, start + 1, "nothing is added or removed in this hunk")
     section = (fields[5] or b"").decode("utf-8", "surrogateescape").strip()
     return Hunk(section, int(fields[1]), int(fields[3]), tuple(body)), at
 
