@@ -74,7 +74,7 @@ def _of_placed(patch: FilePatch, ours: FilePlaced, git: bytes | None, gnu: bytes
         return "joined-lines"
     if git not in (None, ours.content) or gnu not in (None, ours.content):
         return None
-    rules = [rule for rule, holds in _edges(patch, git=git is None, gnu=gnu is None) if holds]
+    rules = sorted({rule for rule, holds in _edges(patch, git=git is None, gnu=gnu is None) if holds})
     return rules[0] if len(rules) == (git is None) + (gnu is None) else None
 
 
@@ -105,11 +105,13 @@ def _edges(patch: FilePatch, *, git: bool, gnu: bool) -> Iterator[tuple[str, boo
     git holds every hunk that begins at line 1 to the beginning, and every one without context below to the end; GNU
     patch every hunk with less context on one side than on the other.
     """
-    both = [(hunk, *_context(hunk)) for hunk in patch.hunks]
-    if git:
-        yield "edge-of-git", any(hunk.old_start <= 1 or not below for hunk, _, below in both)
-    if gnu:
-        yield "edge-of-patch", any(above != below for _, above, below in both)
+    # What both have is ours as well (core.edges), and no reason for a difference.
+    for hunk in patch.hunks:
+        above, below = _context(hunk)
+        if git:
+            yield "edge-of-git", (hunk.old_start <= 1 and above >= below) or (not above and not below)
+        if gnu:
+            yield "edge-of-patch", (hunk.old_start > 1 and above < below) or 0 < below < above
 
 
 def _context(hunk: Hunk) -> tuple[int, int]:

@@ -84,12 +84,14 @@ def _of_lines(one: Sides, ours: CarryResult, git: bytes | None) -> str | None:
     if git is None:
         if any(b"\0" in text[:BINARY] for text in texts) and len(set(texts)) < 3:
             return "binary-one-side"
-        return "line-endings" if "its lines end in" in _reasons(ours) else None
-    if ours.content is not None:
-        return None
-    if any(b"\0" in text[BINARY:] for text in texts):
+        if "its lines end in" in _reasons(ours):
+            return "line-endings"
+    elif ours.content is not None:
+        if sorted(ours.content.split(b"\n")) != sorted(git.split(b"\n")):
+            return None
+    elif any(b"\0" in text[BINARY:] for text in texts):
         return "binary-late"
-    if "markers" in _reasons(ours):
+    elif "markers" in _reasons(ours):
         return "markers"
     return "other-alignment" if any(_aligned_otherwise(one.base, text) for text in texts[1:]) else None
 
