@@ -71,10 +71,11 @@ def _of_statements(ours: CarryResult, lines: CarryResult, git: bytes | None) -> 
         return "statements"
     if ours.content is None:
         return "statements-apart"
-    if [line for line in ours.content.split(b"\n") if line.strip()] == [
-        line for line in git.split(b"\n") if line.strip()
-    ]:
+    mine, theirs = ([line for line in text.split(b"\n") if line.strip()] for text in (ours.content, git))
+    if mine == theirs:
         return "blank-lines"
+    if sorted(mine) == sorted(theirs) and "both sides insert here" in _reasons(ours):
+        return "insertion-order"
     is_told = any(hunk.verdict is Verdict.UPSTREAMED and "means the same" in hunk.reason for hunk in ours.hunks)
     return "same-meaning" if is_told else None
 

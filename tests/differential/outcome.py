@@ -16,6 +16,7 @@ RULES: Final = {
         "statements-apart",
         "same-meaning",
         "blank-lines",
+        "insertion-order",
         "binary-one-side",
         "binary-late",
         "line-endings",
