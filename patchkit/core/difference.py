@@ -9,6 +9,7 @@ from typing import Literal
 from patchkit.core.blobs import blob_id
 from patchkit.core.lines import split_lines
 from patchkit.core.model import FilePatch, Hunk, HunkLine, LineKind, Patch
+from patchkit.core.quoting import quoted
 from patchkit.core.unified import print_patch
 
 CONTEXT = 3
@@ -46,14 +47,14 @@ def print_git_patch(files: Mapping[str, tuple[bytes | None, bytes | None]], prea
             continue
         old_id = _NULL_ID if old is None else blob_id(old)
         new_id = _NULL_ID if new is None else blob_id(new)
-        header = f"diff --git a/{path} b/{path}\n"
+        header = ""
         if old is None:
             header += f"new file mode 100644\nindex {old_id}..{new_id}\n"
         elif new is None:
             header += f"deleted file mode 100644\nindex {old_id}..{new_id}\n"
         else:
             header += f"index {old_id}..{new_id} 100644\n"
-        parts.append(header.encode())
+        parts.append(b"diff --git " + quoted(f"a/{path}") + b" " + quoted(f"b/{path}") + b"\n" + header.encode())
         parts.append(print_patch(Patch((patch,))))
     return b"".join(parts)
 

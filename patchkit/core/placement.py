@@ -1,17 +1,22 @@
 """Where the hunks of a file patch fit, and the text that results.
 
 No fuzz: a hunk fits only where its old side stands line for line. At the line its header names it is *exact*; elsewhere
-it has *moved*, which is accepted only inside its scope and only when that place is the only one.
+it has *moved*, which is accepted only inside its scope and only when that place is the only one. Where a hunk beside it
+has moved, the line that a header names tells nothing any more: of several places none is taken then.
+
+The edges of the file count as lines do (``core.edges``): context that is missing on one side was cut off by an edge,
+and a line without a newline is the last one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 
 import msgspec
 
 from patchkit.core import scopes
+from patchkit.core.edges import edge_is_elsewhere, joins_lines, misses_edge
 from patchkit.core.lines import split_lines
 from patchkit.core.model import FilePatch, Hunk
 
@@ -30,6 +35,8 @@ class Refusal(Enum):
     NOT_UNIQUE = "its old lines are in its scope more than once"
     OTHER_SCOPE = "its old lines are in the file, but not in its scope"
     NO_SCOPE = "the file has no such scope"
+    NOT_AT_EDGE = "its context says that the file begins or ends there, and the file goes on"
+    NOT_LAST = "its last new line has no newline, and the file goes on behind it"
     OVERLAP = "it overlaps another hunk, or stands in another order"
     FILE_MISSING = "the file to patch does not exist"
     FILE_EXISTS = "the file to create exists"
@@ -88,8 +95,9 @@ def place_file(patch: FilePatch, content: bytes | None, scope_names: ScopeNames)
         return _refused_whole(patch, Refusal.FILE_MISSING)
     lines = split_lines(content)
     ranges = ScopeRanges(content)
-    results = [place_hunk(hunk, lines, scope_names.get(hunk.id), ranges.of) for hunk in patch.hunks]
-    ordered = _refuse_overlaps(patch.hunks, results)
+    spots = [_spots(hunk, lines, scope_names.get(hunk.id), ranges.of) for hunk in patch.hunks]
+    results = [_placed(hunk, spot) for hunk, spot in zip(patch.hunks, spots, strict=True)]
+    ordered = _refuse_overlaps(patch.hunks, _refuse_doubtful(results, spots))
     if any(isinstance(result, NotPlaced) for result in ordered):
         return FileRefused(patch.path, tuple(ordered))
     fits = [result for result in ordered if isinstance(result, Placed)]
@@ -106,10 +114,32 @@ def place_hunk(
     scopes_named: Callable[[str], tuple[scopes.Scope, ...]],
 ) -> Placed | NotPlaced:
     """Find the one place for ``hunk`` in ``lines``, or say why there is none."""
-    old = hunk.old_lines
-    # An empty old side is numbered by the line before it (the unified format of diff(1)).
-    named_line = max(hunk.old_start - 1, 0) if old else hunk.old_start
-    places = _matches(old, lines)
+    return _placed(hunk, _spots(hunk, lines, scope_name, scopes_named))
+
+
+def edge_refusal(hunk: Hunk, place: int, length: int) -> Refusal | None:
+    """Return why an edge of the file forbids ``hunk`` at 0-based line ``place`` of ``length``; None if none does."""
+    if joins_lines(hunk, place, length):
+        return Refusal.NOT_LAST
+    return Refusal.NOT_AT_EDGE if misses_edge(hunk, place, length) else None
+
+
+def _named(hunk: Hunk) -> int:
+    """Return the 0-based line that a hunk's header names.
+
+    An empty old side is numbered by the line before it (the unified format of diff(1)).
+    """
+    return max(hunk.old_start - 1, 0) if hunk.old_lines else hunk.old_start
+
+
+def _spots(
+    hunk: Hunk,
+    lines: list[bytes],
+    scope_name: str | None,
+    scopes_named: Callable[[str], tuple[scopes.Scope, ...]],
+) -> list[int] | NotPlaced:
+    """Return the 0-based lines at which ``hunk`` may stand, at least one, or why there is none."""
+    places = _matches(hunk.old_lines, lines)
     if not places:
         return NotPlaced(hunk.id, Refusal.NO_MATCH)
     if scope_name is not None:
@@ -120,11 +150,58 @@ def place_hunk(
         if not inside:
             return NotPlaced(hunk.id, Refusal.OTHER_SCOPE, tuple(place + 1 for place in places))
         places = inside
-    if named_line in places:
+    return _at_edges(hunk, places, len(lines), scoped=scope_name is not None)
+
+
+def _at_edges(hunk: Hunk, places: list[int], length: int, *, scoped: bool) -> list[int] | NotPlaced:
+    """Return those of ``places`` that the edges of a file of ``length`` lines allow, or why there is none."""
+    refusals = [edge_refusal(hunk, place, length) for place in places]
+    if scoped:
+        # The scope says where the hunk belongs, wherever the file begins and ends by now.
+        refusals = [None if refusal is Refusal.NOT_AT_EDGE else refusal for refusal in refusals]
+    named = _named(hunk)
+    if named in places and refusals[places.index(named)] is Refusal.NOT_LAST:
+        # Line number and missing newline contradict each other; to believe one of them is a guess.
+        return NotPlaced(hunk.id, Refusal.NOT_LAST, (named + 1,))
+    allowed = [place for place, refusal in zip(places, refusals, strict=True) if refusal is None]
+    first = next((refusal for refusal in refusals if refusal is not None), None)
+    if not allowed and first is not None:
+        return NotPlaced(hunk.id, first, tuple(place + 1 for place in places))
+    if not scoped and named in allowed and edge_is_elsewhere(hunk, named, allowed, length):
+        return _not_unique(hunk.id, allowed)
+    return allowed
+
+
+def _placed(hunk: Hunk, spots: list[int] | NotPlaced) -> Placed | NotPlaced:
+    if isinstance(spots, NotPlaced):
+        return spots
+    named_line = _named(hunk)
+    if named_line in spots:
         return Placed(hunk.id, Verdict.EXACT, named_line + 1, 0)
-    if len(places) > 1:
-        return NotPlaced(hunk.id, Refusal.NOT_UNIQUE, tuple(place + 1 for place in places))
-    return Placed(hunk.id, Verdict.MOVED, places[0] + 1, places[0] - named_line)
+    # Without old lines nothing but the header says where a hunk belongs.
+    if len(spots) > 1 or not hunk.old_lines:
+        return _not_unique(hunk.id, spots)
+    return Placed(hunk.id, Verdict.MOVED, spots[0] + 1, spots[0] - named_line)
+
+
+def _not_unique(name: str, spots: list[int]) -> NotPlaced:
+    return NotPlaced(name, Refusal.NOT_UNIQUE, tuple(place + 1 for place in spots))
+
+
+def _refuse_doubtful(
+    results: Sequence[Placed | NotPlaced], spots: Sequence[list[int] | NotPlaced]
+) -> list[Placed | NotPlaced]:
+    """Refuse a hunk at the line it names if it has other places and the hunk above or below it has moved."""
+    moved = [isinstance(result, Placed) and result.verdict is Verdict.MOVED for result in results]
+    checked: list[Placed | NotPlaced] = []
+    for at, (result, places) in enumerate(zip(results, spots, strict=True)):
+        beside = any(moved[max(at - 1, 0) : at + 2])
+        is_exact = isinstance(result, Placed) and result.verdict is Verdict.EXACT
+        if beside and is_exact and isinstance(places, list) and len(places) > 1:
+            checked.append(_not_unique(result.hunk, places))
+        else:
+            checked.append(result)
+    return checked
 
 
 def _matches(old: list[bytes], lines: list[bytes]) -> list[int]:

@@ -1,18 +1,20 @@
-"""Unified diff text to model and back; the only importer of unidiff."""
+"""Unified diff text to model and back: the text of our own variants, of which nothing is forgiven."""
 
 from __future__ import annotations
 
 import re
 
-from unidiff.errors import UnidiffParseError
-from unidiff.patch import PatchSet
-
+from patchkit.core.blobs import blob_id
+from patchkit.core.foreign.headers import FileHeader, is_git_header, read_git_header, read_plain_header
 from patchkit.core.model import FilePatch, Hunk, HunkLine, LineKind, Patch
+from patchkit.core.quoting import quoted
 from patchkit.errors import PatchFormatError
 
-_NO_NEWLINE = "\\"
 _MARKER = b"\\ No newline at end of file"
-_HUNK_HEADER = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@(?: .*)?", re.DOTALL)
+_HUNK_HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(?: (.*))?", re.DOTALL)
+_KINDS = {b" ": LineKind.CONTEXT, b"-": LineKind.REMOVED, b"+": LineKind.ADDED}
+_EMPTY = blob_id(b"")
+_KEPT_MODES = ("new file mode 100644", "deleted file mode 100644", "deleted file mode 100755")
 
 
 def parse_patch(text: bytes, name: str) -> Patch:
@@ -21,37 +23,26 @@ def parse_patch(text: bytes, name: str) -> Patch:
     Raises PatchFormatError with the 1-based line. The counts in each ``@@`` header must agree with the body, and a
     blank context line must have kept its single space (whitespace hooks strip it; git then guesses).
     """
-    _check_bodies(text, name)
-    # surrogateescape gives arbitrary bytes back; unidiff wants text. A string, not a file name: from_filename turns
-    # CRLF into LF.
-    try:
-        parsed = PatchSet(text.decode("utf-8", "surrogateescape"))
-    except UnidiffParseError as error:
-        raise PatchFormatError(name, None, f"not a unified diff: {error}") from error
+    lines = text.split(b"\n")
+    if lines.pop():
+        # Taken as it is, the line would have no newline in the patched file either; git refuses such a patch as well.
+        raise PatchFormatError(name, len(lines) + 1, "the last line has no newline", hint="the text was cut short")
     files: list[FilePatch] = []
-    for file in parsed:
-        hunks = tuple(
-            Hunk(
-                id=hunk.section_header.strip(),
-                old_start=hunk.source_start,
-                new_start=hunk.target_start,
-                lines=_lines(hunk),
-            )
-            for hunk in file
-        )
-        old_path, new_path = _path(file.source_file, "a/"), _path(file.target_file, "b/")
-        problem = _not_carried(old_path, new_path, hunks, binary=file.is_binary_file)
-        if problem:
-            raise PatchFormatError(name, None, problem)
-        files.append(FilePatch(old_path, new_path, hunks))
+    first: int | None = None
+    at = 0
+    while at < len(lines):
+        if _begins_file(lines, at):
+            first = at if first is None else first
+            file, at = _file(lines, at, name)
+            if any(other.path == file.path for other in files):
+                raise PatchFormatError(name, None, f"{file.path} is patched twice")
+            files.append(file)
+        else:
+            _refuse_stray(lines[at], name, at + 1, files)
+            at += 1
     if not files:
         raise PatchFormatError(name, None, "no file is patched here")
-    seen: set[str] = set()
-    for parsed_file in files:
-        if parsed_file.path in seen:
-            raise PatchFormatError(name, None, f"{parsed_file.path} is patched twice")
-        seen.add(parsed_file.path)
-    return Patch(tuple(files), _preamble(text))
+    return Patch(tuple(files), b"".join(line + b"\n" for line in lines[:first]))
 
 
 def print_patch(patch: Patch) -> bytes:
@@ -66,42 +57,133 @@ def print_patch(patch: Patch) -> bytes:
     return b"".join(parts)
 
 
-def _lines(hunk: object) -> tuple[HunkLine, ...]:
-    lines: list[HunkLine] = []
-    for line in hunk:  # type: ignore[attr-defined]  # unidiff's Hunk is an untyped list subclass
-        value = line.value.encode("utf-8", "surrogateescape")
-        if line.line_type == _NO_NEWLINE:
-            # "\ No newline at end of file" speaks about the line before it.
-            last = lines.pop()
-            lines.append(HunkLine(last.kind, last.text.removesuffix(b"\n")))
-        elif line.line_type:
-            # Without a type it is a blank line behind the hunk, which unidiff counts in.
-            lines.append(HunkLine(LineKind(line.line_type), value))
-    return tuple(lines)
+def _begins_file(lines: list[bytes], at: int) -> bool:
+    return is_git_header(lines[at]) or (
+        lines[at].startswith(b"--- ") and at + 1 < len(lines) and lines[at + 1].startswith(b"+++ ")
+    )
 
 
-def _not_carried(old: str | None, new: str | None, hunks: tuple[Hunk, ...], *, binary: bool) -> str | None:
+def _refuse_stray(line: bytes, name: str, number: int, files: list[FilePatch]) -> None:
+    """Raise PatchFormatError for a line outside of any file that would be part of a hunk in its place."""
+    if line.startswith(b"@@"):
+        # Passed over, its hunk would be as well.
+        raise PatchFormatError(
+            name,
+            number,
+            "a hunk with neither a file header nor another hunk right above it",
+            hint="a line was lost, or one put in; make the diff again",
+        )
+    if line.startswith(_MARKER):
+        _check_marker(line, name, number, has_line=False)
+    if files and line.startswith((b"GIT binary patch", b"Binary files ")):
+        raise PatchFormatError(name, number, f"{files[-1].path} is binary")
+
+
+def _file(lines: list[bytes], at: int, name: str) -> tuple[FilePatch, int]:
+    """Read the file whose header begins at 0-based line ``at``; return it and the line behind."""
+    number = at + 1
+    if is_git_header(lines[at]):
+        header, at = read_git_header(lines, at, name)
+    else:
+        header, at = read_plain_header(lines, at, name)
+    hunks: list[Hunk] = []
+    while at < len(lines) and lines[at].startswith(b"@@"):
+        hunk, at = _hunk(lines, at, name)
+        hunks.append(hunk)
+    old, new = _path(header.old_path, "a/"), _path(header.new_path, "b/")
+    problem = _not_carried(header, old, new, hunks)
+    if problem:
+        raise PatchFormatError(name, number, problem)
+    return FilePatch(old, new, tuple(hunks)), at
+
+
+def _path(written: str | None, prefix: str) -> str | None:
+    return None if written is None else written.removeprefix(prefix)
+
+
+def _not_carried(header: FileHeader, old: str | None, new: str | None, hunks: list[Hunk]) -> str | None:
     """Return why a file's change cannot be carried as hunks; left alone it would be lost without a word."""
-    if old is None and new is None:
-        return "both sides of a file are /dev/null"
-    if binary:
-        return f"{new or old} is binary"
     if old is not None and new is not None:
         if old != new:
-            return f"{old} is renamed to {new}; a patch here changes files in place"
+            how = "copied" if header.copied else "renamed"
+            return f"{old} is {how} to {new}; a patch here changes files in place"
         if not hunks:
             return f"{new} has no hunk"
-    return None
+    if not hunks and any(
+        one.strip("0") and not _EMPTY.startswith(one) for one in (header.old_id, header.new_id) if one
+    ):
+        return f"{new or old}: its index line says that the text changes, and no hunk follows"
+    mode = next((mode for mode in header.modes if mode not in _KEPT_MODES), None)
+    return None if mode is None else f"{new or old}: {mode}, and a patch here changes text only"
 
 
-def _path(header: str, prefix: str) -> str | None:
-    if header == "/dev/null":
-        return None
-    return header.removeprefix(prefix)
+def _hunk(lines: list[bytes], at: int, name: str) -> tuple[Hunk, int]:
+    """Read the hunk whose header is the 0-based line ``at``; return it and the line behind."""
+    start = at
+    fields = _HUNK_HEADER.fullmatch(lines[at])
+    if fields is None:
+        raise PatchFormatError(name, at + 1, "not a hunk header")
+    old, new = int(fields[2] or 1), int(fields[4] or 1)
+    body: list[HunkLine] = []
+    at += 1
+    while at < len(lines) and (old > 0 or new > 0 or lines[at].startswith(b"\\")):
+        line = lines[at]
+        mark = line[:1]
+        if mark == b"\\":
+            # It speaks about the line before it.
+            _check_marker(line, name, at + 1, has_line=bool(body) and body[-1].text.endswith(b"\n"))
+            body[-1] = HunkLine(body[-1].kind, body[-1].text.removesuffix(b"\n"))
+        elif line in (b"", b"\r"):
+            raise PatchFormatError(
+                name,
+                at + 1,
+                "a blank context line has lost its leading space",
+                hint="an editor or whitespace hook stripped it; put one space back",
+            )
+        elif mark not in _KINDS:
+            break
+        else:
+            old -= mark in (b" ", b"-")
+            new -= mark in (b" ", b"+")
+            body.append(HunkLine(_KINDS[mark], line[1:] + b"\n"))
+        at += 1
+        if old < 0 or new < 0:
+            break
+    follows = lines[at] if at < len(lines) else b""
+    # A file header may follow, or the signature that ends a mail from git format-patch.
+    ends_body = _begins_file(lines, at) if at < len(lines) else True
+    ends_body = ends_body or follows.rstrip(b"\r") == b"-- "
+    if old or new or (follows[:1] in _KINDS and not ends_body):
+        raise PatchFormatError(
+            name,
+            start + 1,
+            "the counts in the hunk header disagree with the hunk's body",
+            hint="the hunk was edited by hand; make the diff again, or correct the counts",
+        )
+    if all(line.kind is LineKind.CONTEXT for line in body):
+        raise PatchFormatError(name, start + 1, "nothing is added or removed in this hunk")
+    section = (fields[5] or b"").decode("utf-8", "surrogateescape").strip()
+    return Hunk(section, int(fields[1]), int(fields[3]), tuple(body)), at
+
+
+def _check_marker(marker: bytes, name: str, line: int, *, has_line: bool) -> None:
+    if not has_line:
+        raise PatchFormatError(name, line, "a marker for a missing newline has no line before it")
+    if not marker.startswith(_MARKER):
+        raise PatchFormatError(
+            name,
+            line,
+            "not the marker for a missing newline",
+            hint="diff translates it; make the diff again with LC_ALL=C",
+        )
 
 
 def _header_path(path: str | None, prefix: str) -> bytes:
-    return b"/dev/null" if path is None else (prefix + path).encode("utf-8", "surrogateescape")
+    if path is None:
+        return b"/dev/null"
+    name = quoted(prefix + path)
+    # GNU patch takes a blank for the end of the name unless a tab ends it; git writes one for it.
+    return name + b"\t" if b" " in name and not name.startswith(b'"') else name
 
 
 def _hunk_header(hunk: Hunk) -> bytes:
@@ -120,79 +202,3 @@ def _print_line(line: HunkLine) -> bytes:
     if line.text.endswith(b"\n"):
         return mark + line.text
     return mark + line.text + b"\n\\ No newline at end of file\n"
-
-
-def _preamble(text: bytes) -> bytes:
-    """Return what stands before the first ``---`` line, except git's own headers (print_patch does not repeat them)."""
-    kept: list[bytes] = []
-    for line in text.split(b"\n"):
-        if line.startswith((b"--- ", b"diff --git ")):
-            break
-        kept.append(line + b"\n")
-    return b"".join(kept)
-
-
-def _check_bodies(text: bytes, name: str) -> None:
-    """Check header against body line by line, so that an error can name the line (unidiff cannot)."""
-    lines = text.split(b"\n")
-    if lines.pop():
-        # Taken as it is, the line would have no newline in the patched file either; git refuses such a patch as well.
-        raise PatchFormatError(name, len(lines) + 1, "the last line has no newline", hint="the text was cut short")
-    at = 0
-    while at < len(lines):
-        # A header that only looks like one would be skipped as a comment, and its hunk with it.
-        if not lines[at].startswith(b"@@"):
-            at += 1
-            continue
-        old, new = _counts(lines[at], name, at + 1)
-        header_line = at + 1
-        at += 1
-        while (old or new) and at < len(lines):
-            mark = lines[at][:1]
-            if mark == b"\\":
-                _check_marker(lines[at], name, at + 1, has_line=at > header_line)
-            if lines[at] in (b"", b"\r"):
-                raise PatchFormatError(
-                    name,
-                    at + 1,
-                    "a blank context line has lost its leading space",
-                    hint="an editor or whitespace hook stripped it; put one space back",
-                )
-            if mark not in (b" ", b"-", b"+", b"\\"):
-                break
-            old -= mark in (b" ", b"-")
-            new -= mark in (b" ", b"+")
-            at += 1
-            if old < 0 or new < 0:
-                break
-        follows = lines[at] if at < len(lines) else b""
-        if follows[:1] == b"\\":
-            _check_marker(follows, name, at + 1, has_line=True)
-        # A file header may follow, or the signature that ends a mail from git format-patch.
-        ends_body = follows.startswith(b"--- ") or follows.rstrip(b"\r") == b"-- "
-        if old or new or (follows[:1] in (b" ", b"+", b"-") and not ends_body):
-            raise PatchFormatError(
-                name,
-                header_line,
-                "the counts in the hunk header disagree with the hunk's body",
-                hint="the hunk was edited by hand; make the diff again, or correct the counts",
-            )
-
-
-def _check_marker(marker: bytes, name: str, line: int, *, has_line: bool) -> None:
-    if not has_line:
-        raise PatchFormatError(name, line, "a marker for a missing newline has no line before it")
-    if not marker.startswith(_MARKER):
-        raise PatchFormatError(
-            name,
-            line,
-            "not the marker for a missing newline",
-            hint="diff translates it; make the diff again with LC_ALL=C",
-        )
-
-
-def _counts(header: bytes, name: str, line: int) -> tuple[int, int]:
-    fields = _HUNK_HEADER.fullmatch(header)
-    if fields is None:
-        raise PatchFormatError(name, line, "not a hunk header")
-    return int(fields[1] or 1), int(fields[2] or 1)

@@ -94,17 +94,25 @@ def fit_patches(patches: Sequence[ForeignPatch], read: Read) -> FittedPatch | Mi
         for message in foreign.messages:
             before = dict(contents)
             parts: list[FilePatch] = []
+            made: set[str] = set()
             for file in message.files:
                 old, new = next(paths)
                 text = None if old is None and new is None else current(old or new or "")
                 if new is not None:
                     current(new)
+                if old is not None and (file.renamed or file.copied):
+                    # Two files may have changed names with each other: a name stands for what it was before the patch.
+                    text = before[old] if old in before else base[old]
                 fitted = fit_file(file, old, new, text, foreign.name)
                 if isinstance(fitted, Unfit):
                     problems.append(fitted)
                     continue
-                contents.update(fitted.contents)
+                # The old name may be that of a file that the patch made by then.
+                kept = {new} if file.renamed and old in made else fitted.contents
+                contents.update({path: fitted.contents[path] for path in kept if path is not None})
                 parts.extend(fitted.files)
+                if new is not None:
+                    made.add(new)
                 repairs.extend(fitted.repairs)
                 notes.extend(fitted.notes)
             if message.files:

@@ -6,11 +6,12 @@ import re
 
 import msgspec
 
+from patchkit.core.quoting import as_path, unquoted
 from patchkit.errors import PatchFormatError
 
 _INDEX = re.compile(rb"index ([0-9a-f]{4,40})\.\.([0-9a-f]{4,40})(?: (\d{6}))?\s*")
-_ESCAPE = re.compile(rb"\\([abfnrtv\"\\]|[0-7]{3})")
-_LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
+_QUOTED = rb'("(?:[^"\\]|\\.)*")'
+_ONE_QUOTED = re.compile(_QUOTED + rb" (.+)|(.+?) " + _QUOTED)
 _EPOCH = re.compile(rb"(1970-01-01|1969-12-31|1970-01-02)[ T]\d\d:\d\d|\w{3} \w{3}\s+\d+ \d\d:\d\d:\d\d (1970|1969)")
 _KEPT_MODES = ("100644", "100755")
 
@@ -57,17 +58,23 @@ def read_git_header(lines: list[bytes], at: int, name: str) -> tuple[FileHeader,
         elif word is None:
             break
         elif word.endswith("mode"):
-            mode = line.split()[-1].decode()
-            _refuse_kind(mode, new or old, name, at)
+            mode = line[len(word) + 1 :].strip().decode("utf-8", "replace")
+            _refuse_kind(mode or "(none)", new or old, name, at)
             modes.append(f"{word} {mode}")
         else:
-            fields[word] = _unquoted(line[len(word) + 1 :])
+            fields[word] = unquoted(line[len(word) + 1 :])
         at += 1
+    if ("rename to" in fields or "copy to" in fields) and any(" file mode " in mode for mode in modes):
+        raise PatchFormatError(
+            name, start + 1, f"{_shown(new or old)} is renamed or copied, and made or removed as well"
+        )
+    named = old, new
     old = fields.get("rename from", fields.get("copy from", old))
     new = fields.get("rename to", fields.get("copy to", new))
     prefixed = "rename to" not in fields and "copy to" not in fields
     if at + 1 < len(lines) and lines[at].startswith(b"--- ") and lines[at + 1].startswith(b"+++ "):
         plain_old, plain_new = _path(lines[at][4:]), _path(lines[at + 1][4:])
+        _refuse_other_names(named, (plain_old, plain_new), at, name)
         old, new, prefixed = plain_old, plain_new, True
         at += 2
     elif prefixed:
@@ -88,6 +95,16 @@ def read_git_header(lines: list[bytes], at: int, name: str) -> tuple[FileHeader,
         copied="copy to" in fields,
     )
     return header, at
+
+
+def _refuse_other_names(
+    named: tuple[str | None, str | None], again: tuple[str | None, str | None], at: int, name: str
+) -> None:
+    """Raise PatchFormatError where the lines ``---`` and ``+++``, the first at 0-based ``at``, contradict git's own."""
+    for one, two, line in zip(named, again, (at, at + 1), strict=True):
+        if one is not None and two not in (None, one):
+            message = f"{two} is {one} in the line that begins this header"
+            raise PatchFormatError(name, line + 1, message, hint="the header was edited by hand; make the diff again")
 
 
 def read_plain_header(lines: list[bytes], at: int, name: str) -> tuple[FileHeader, int]:
@@ -134,15 +151,14 @@ def _shown(path: str | None) -> str:
 def _git_paths(line: bytes) -> tuple[str | None, str | None]:
     """Return the two names of a ``diff --git`` line, if they can be told apart."""
     rest = line[len(b"diff --git ") :].rstrip(b"\r")
-    if rest.startswith(b'"'):
-        parts = re.findall(rb'"(?:[^"\\]|\\.)*"|\S+', rest)
-        return (_unquoted(parts[0]), _unquoted(parts[1])) if len(parts) == 2 else (None, None)
+    if match := _ONE_QUOTED.fullmatch(rest):
+        return unquoted(match[1] or match[3]), unquoted(match[2] or match[4])
     # Names may have spaces; without a rename both are the same but for the prefix (git's own rule).
     middle = len(rest) // 2
     if rest[middle : middle + 1] == b" " and rest[:middle].split(b"/", 1)[-1] == rest[middle + 1 :].split(b"/", 1)[-1]:
-        return _text(rest[:middle]), _text(rest[middle + 1 :])
+        return as_path(rest[:middle]), as_path(rest[middle + 1 :])
     one, _, two = rest.partition(b" ")
-    return (_text(one), _text(two)) if two and b" " not in two else (None, None)
+    return (as_path(one), as_path(two)) if two and b" " not in two else (None, None)
 
 
 def _path(field: bytes) -> str | None:
@@ -150,26 +166,11 @@ def _path(field: bytes) -> str | None:
     field = field.rstrip(b"\r")
     if field.startswith(b'"'):
         end = re.match(rb'"(?:[^"\\]|\\.)*"', field)
-        return _unquoted(end[0] if end else field)
+        return unquoted(end[0] if end else field)
     path, tab, stamp = field.partition(b"\t")
-    path = path.rstrip()
+    if not tab:
+        # Whitespace hooks and mailers put blanks there. A name that ends in one is followed by a tab.
+        path = path.rstrip()
     if path == b"/dev/null" or (tab and _EPOCH.match(stamp)):
         return None
-    return _text(path)
-
-
-def _unquoted(field: bytes) -> str:
-    """Undo the quoting that git does for unusual names (git-config(1), core.quotePath)."""
-    field = field.strip()
-    if not (len(field) >= 2 and field.startswith(b'"') and field.endswith(b'"')):
-        return _text(field)
-
-    def plain(match: re.Match[bytes]) -> bytes:
-        code = match[1]
-        return _LETTERS.get(code) or (bytes([int(code, 8) & 255]) if code.isdigit() else code)
-
-    return _text(_ESCAPE.sub(plain, field[1:-1]))
-
-
-def _text(path: bytes) -> str:
-    return path.decode("utf-8", "surrogateescape")
+    return as_path(path)

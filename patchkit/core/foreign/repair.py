@@ -12,10 +12,11 @@ import msgspec
 
 from patchkit.core.blobs import blob_id
 from patchkit.core.difference import difference
+from patchkit.core.edges import edge_is_elsewhere
 from patchkit.core.foreign.diffs import ForeignFile, ForeignHunk, Repair
 from patchkit.core.lines import split_lines
 from patchkit.core.model import FilePatch, Hunk, HunkLine, LineKind
-from patchkit.core.placement import FileRefused, NotPlaced, place_file
+from patchkit.core.placement import FileRefused, NotPlaced, Refusal, edge_refusal, place_file
 
 
 class Fitted(msgspec.Struct, frozen=True):
@@ -48,6 +49,20 @@ class _Body(msgspec.Struct, frozen=True):
     """Rule and message, when this is not what is written."""
 
 
+class _Fit(msgspec.Struct, frozen=True):
+    """A hunk that fits."""
+
+    body: _Body
+    at: int
+    """0-based line of the base."""
+    is_moved: bool = False
+    """Whether that is not the line that its header names."""
+    others: tuple[int, ...] = ()
+    """0-based lines at which it would fit as well."""
+    is_bare: bool = False
+    """Whether nothing but its header says where it belongs: an insertion without context."""
+
+
 def fit_file(
     file: ForeignFile, old_path: str | None, new_path: str | None, content: bytes | None, name: str
 ) -> Fitted | Unfit:
@@ -60,19 +75,16 @@ def fit_file(
         return Unfit(path, file.line, None, f"the base has no {old_path}")
     if old_path is None and content is not None:
         return Unfit(path, file.line, None, "it is to be created, and the base has it already")
+    fits = _fits(file, path, split_lines(content or b""), created=old_path is None)
+    if isinstance(fits, Unfit):
+        return fits
     hunks: list[Hunk] = []
     repairs: list[Repair] = []
-    lines = split_lines(content or b"")
-    free, delta = 0, 0
-    for number, foreign in enumerate(file.hunks, 1):
-        found = _fit_hunk(foreign, lines, free, created=old_path is None)
-        if isinstance(found, str):
-            return Unfit(path, foreign.line, number, found)
-        body, at = found
-        hunk = _hunk(body.lines, at, delta)
-        repairs.extend(_repairs(foreign, body, hunk, name=name, path=path, number=number))
+    delta = 0
+    for number, (foreign, fit) in enumerate(zip(file.hunks, fits, strict=True), 1):
+        hunk = _hunk(fit.body.lines, fit.at, delta)
+        repairs.extend(_repairs(foreign, fit.body, hunk, name=name, path=path, number=number))
         hunks.append(hunk)
-        free = at + len(hunk.old_lines)
         delta += len(hunk.new_lines) - len(hunk.old_lines)
     if not file.hunks and old_path == new_path:
         return Fitted((), {path: content}, (), _mode_notes(file, path))
@@ -114,28 +126,67 @@ def _mode_notes(file: ForeignFile, path: str) -> tuple[str, ...]:
     return tuple(f"{path}: {mode} is not carried" for mode in said)
 
 
-def _fit_hunk(foreign: ForeignHunk, lines: list[bytes], free: int, *, created: bool) -> tuple[_Body, int] | str:
+def _fits(file: ForeignFile, path: str, lines: list[bytes], *, created: bool) -> list[_Fit] | Unfit:
+    """Return where each hunk fits, or the first that does not."""
+    fits: list[_Fit] = []
+    free = 0
+    for number, foreign in enumerate(file.hunks, 1):
+        fit = _fit_hunk(foreign, lines, free, created=created)
+        if isinstance(fit, str):
+            return Unfit(path, foreign.line, number, fit)
+        fits.append(fit)
+        free = fit.at + _count(fit.body.lines)[0]
+    for at, fit in enumerate(fits):
+        if (fit.others or fit.is_bare) and any(other.is_moved for other in fits[max(at - 1, 0) : at + 2]):
+            return Unfit(path, file.hunks[at].line, at + 1, _doubt(fit))
+    return fits
+
+
+def _doubt(fit: _Fit) -> str:
+    if fit.is_bare:
+        return f"it has no context, so that nothing but its header says line {fit.at}, and a hunk beside it has moved"
+    listed = ", ".join(str(at + 1) for at in fit.others)
+    return f"its old lines stand at line {fit.at + 1}, and at {listed} too, and a hunk beside it has moved"
+
+
+def _fit_hunk(foreign: ForeignHunk, lines: list[bytes], free: int, *, created: bool) -> _Fit | str:
     """Return the reading of a hunk that fits and its 0-based place at or behind ``free``, or why there is none."""
     several: tuple[int, ...] = ()
+    refusal: Refusal | None = None
     for body in _bodies(foreign):
         old = [line.text for line in body.lines if line.kind is not LineKind.ADDED]
         said = foreign.old_start - 1 if old else foreign.old_start
         if not old:
             # Nothing but the header says where an insertion without context belongs.
+            place = 0 if created else said
             if created or (free <= said <= len(lines) and foreign.old_count == 0):
-                return body, 0 if created else said
+                refusal = edge_refusal(_as_said(foreign, body), place, len(lines))
+                if refusal is None:
+                    return _Fit(body, place, is_bare=True)
             continue
-        places = [at for at in range(free, len(lines) - len(old) + 1) if lines[at : at + len(old)] == old]
-        if said in places:
-            return body, said
-        if len(places) == 1:
-            return body, places[0]
-        several = several or tuple(places)
+        found = [at for at in range(free, len(lines) - len(old) + 1) if lines[at : at + len(old)] == old]
+        edges = [edge_refusal(_as_said(foreign, body), at, len(lines)) for at in found]
+        places = [at for at, edge in zip(found, edges, strict=True) if edge is None]
+        if said in places and not edge_is_elsewhere(_as_said(foreign, body), said, places, len(lines)):
+            return _Fit(body, said, others=tuple(at for at in places if at != said))
+        is_contradicted = said in found and edges[found.index(said)] is Refusal.NOT_LAST
+        if len(places) == 1 and not is_contradicted:
+            return _Fit(body, places[0], is_moved=True)
+        several = several or (() if is_contradicted else tuple(places))
+        refusal = refusal or next((edge for edge in edges if edge is not None), None)
     counts = "" if foreign.counts_agree else f"{_disagreement(foreign)}; "
     if several:
         listed = ", ".join(str(at + 1) for at in several)
+        if foreign.old_start - 1 in several:
+            return (
+                f"{counts}its old lines stand at lines {listed}, and its context says that an edge of the file is there"
+            )
         return f"{counts}its old lines do not stand at line {foreign.old_start}, but at lines {listed}"
-    return counts + _mismatch(foreign, lines)
+    return counts + (refusal.value if refusal is not None else _mismatch(foreign, lines))
+
+
+def _as_said(foreign: ForeignHunk, body: _Body) -> Hunk:
+    return Hunk("", foreign.old_start, foreign.new_start, body.lines)
 
 
 def _bodies(foreign: ForeignHunk) -> Iterator[_Body]:

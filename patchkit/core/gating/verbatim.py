@@ -18,7 +18,8 @@ from patchkit.core.gating.loose import GIVEN, bindable_words
 from patchkit.core.gating.parsing import Version, parse, parses
 
 _CALL: Final = re.compile(rb"(?<![\w.])(?:(?:self|cls)\.)?([^\W\d]\w*)\(")
-_HEAD: Final = re.compile(rb"[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+[\w\x80-\xff]+")
+# Begun where blanks begin: at each of a long row of blanks, a search would go through all that follow.
+_HEAD: Final = re.compile(rb"(?<![ \t])[ \t]*(?:class|(?:async[ \t]+)?def)[ \t]+[\w\x80-\xff]+")
 _OPTION: Final = re.compile(rb"[\"'](-[^\"'\n]*)[\"']")
 
 # Lines outside functions about whose coming or going pyflakes may know more than the compiler's table: an order that

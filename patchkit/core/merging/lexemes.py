@@ -180,7 +180,8 @@ def lex(text: str) -> Lexed:
             begin = end
         at = end
     if text[begin:].strip():
-        new, row = _cut_off(text, (begin, len(text), len(text)), row)
+        # Something is open up to the end of the text; its last newline is the line's ending all the same.
+        new, row = _cut_off(text, (begin, len(text.removesuffix("\n")), len(text)), row)
         lines += new
         firsts += [line.first for line in new]
     elif begin < len(text):

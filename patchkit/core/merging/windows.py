@@ -7,8 +7,9 @@ next definitions: a window, so that what statements mean is seen, and a large fi
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final, NamedTuple, TypeVar
 
 from patchkit.core.carried import Conflict, Verdict
 from patchkit.core.merging.alignment import Edit, partners
@@ -16,11 +17,13 @@ from patchkit.core.merging.moves import Crossings
 from patchkit.core.merging.pieces import Piece, Range, moved
 from patchkit.core.merging.relocate import resolve_moved
 from patchkit.core.merging.resolve import resolve
-from patchkit.core.merging.resolved import Resolved
+from patchkit.core.merging.resolved import Clash, Resolved
 from patchkit.core.merging.runs import resolve_runs
 
 # Where a logical line begins for sure, strings aside.
 _BEGINS: Final = re.compile(rb"[ \t]*(?:def|class|async[ \t]+def)[ \t]+\w|@\w|(?:if|for|while|try|with|import|from)\b")
+
+_Merged = TypeVar("_Merged", Resolved, "Resolved | None")
 
 
 class Sides(NamedTuple):
@@ -104,7 +107,7 @@ def _windows(cut: Sequence[Piece], edges: Sequence[int]) -> list[Range]:
 
 def reordered(sides: Sides) -> Piece | None:
     """Return the whole file merged with its definitions in one order; None when none of them moved."""
-    resolved = resolve_moved(*map(_text, sides))
+    resolved = _ended(resolve_moved, *map(_text, sides))
     if resolved is None:
         return None
     return _piece((0, len(sides.base)), (0, len(sides.changed)), (0, len(sides.target)), resolved)
@@ -112,7 +115,7 @@ def reordered(sides: Sides) -> Piece | None:
 
 def _followed(sides: Sides) -> Piece | None:
     """Return the whole file merged with runs of statements where the target moved them; None when there are none."""
-    resolved = resolve_runs(*map(_text, sides))
+    resolved = _ended(resolve_runs, *map(_text, sides))
     if resolved is None:
         return None
     return _piece((0, len(sides.base)), (0, len(sides.changed)), (0, len(sides.target)), resolved)
@@ -123,13 +126,40 @@ def _window(pieces: Sequence[Piece], sides: Sides, *, is_whole: bool = False) ->
     base = first.base[0], last.base[1]
     changed = first.changed[0], last.changed[1]
     target = first.target[0], last.target[1]
-    resolved = resolve(
-        _text(sides.base[slice(*base)]),
-        _text(sides.changed[slice(*changed)]),
-        _text(sides.target[slice(*target)]),
-        is_whole=is_whole,
-    )
+    texts = sides.base[slice(*base)], sides.changed[slice(*changed)], sides.target[slice(*target)]
+    resolved = _ended(partial(resolve, is_whole=is_whole), *map(_text, texts))
     return _piece(base, changed, target, resolved)
+
+
+def _ended(merge: Callable[[str, str, str], _Merged], base: str, changed: str, target: str) -> _Merged:
+    """Return what ``merge`` makes of three texts, with a last newline where the sides come to have one.
+
+    To a merge of statements a last line is the same with and without it, so that all texts are given one, and what
+    becomes of it is settled as for any line: a side that changed it from the base has its way.
+    """
+    texts = base, changed, target
+    is_open = [bool(text) and not text.endswith("\n") for text in texts]
+    if not any(is_open):
+        return merge(*texts)
+    closed = (
+        text + ("\r\n" if "\r\n" in text else "\n") if bare else text for text, bare in zip(texts, is_open, strict=True)
+    )
+    resolved = merge(*closed)
+    if resolved is None:
+        return resolved
+    parts = list(resolved.parts)
+    while parts and not parts[-1]:
+        parts.pop()
+    last = parts[-1] if parts else ""
+    if isinstance(last, Clash):
+        parts[-1] = Clash(*(_opened(text) if bare else text for text, bare in zip(last, is_open, strict=True)))
+    elif last and (is_open[2] if is_open[0] == is_open[1] else is_open[1]):
+        parts[-1] = _opened(last)
+    return resolved._replace(parts=parts)
+
+
+def _opened(text: str) -> str:
+    return text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")
 
 
 def _piece(base: Range, changed: Range, target: Range, resolved: Resolved) -> Piece:

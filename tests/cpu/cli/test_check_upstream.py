@@ -77,7 +77,6 @@ _HEAVY = (
     "rapidfuzz",
     "rich",
     "ruamel",
-    "unidiff",
     "yaml",
     "zipfile",
     "patchkit.core.carry",

@@ -211,6 +211,37 @@ def test_the_new_lines_of_a_hunk_of_several_statements_are_those_of_all_of_them(
     assert [(hunk.verdict, hunk.new) for hunk in result.hunks] == [(Verdict.RESTRUCTURED, Place("<module>", 3, 4))]
 
 
+LAST = b"def call(x, y):\n    one(x)\n    return two(y)"
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize(
+    ("has_newline", "expected"),
+    [
+        ((True, True, True), True),
+        ((True, True, False), False),
+        ((True, False, True), False),
+        ((True, False, False), False),
+        ((False, True, True), True),
+        ((False, True, False), True),
+        ((False, False, True), True),
+        ((False, False, False), False),
+    ],
+)
+def test_a_last_newline_that_one_side_changed_is_changed_when_statements_are_merged(
+    has_newline: tuple[bool, bool, bool], expected: bool, end: bytes
+) -> None:
+    texts = LAST, LAST.replace(b"one(x)", b"one(x, 1)"), LAST.replace(b"one(x)", b"one(x, k=2)")
+    base, changed, target = (
+        text.replace(b"\n", end) + (end if newline else b"") for text, newline in zip(texts, has_newline, strict=True)
+    )
+
+    result = carry_file(base, changed, target, "x.py")
+
+    merged = LAST.replace(b"one(x)", b"one(x, 1, k=2)").replace(b"\n", end)
+    assert (Status.CLEAN, merged + (end if expected else b"")) == (result.status, result.content)
+
+
 @LAW
 @given(ANY, PATHS)
 @example((b"a\nb\n\xe2\x80\xa8\n", b"a\nb\n", b"a\nb\na\nb\n\xe2\x80\xa8\n\xe2\x80\xa8\n"), "x.py")

@@ -199,16 +199,16 @@ def test_an_insertion_without_context_and_without_its_line_is_in_no_place() -> N
 
 
 def test_hunks_that_would_change_the_same_lines_are_refused() -> None:
-    patch = file_patch("@@ -1,2 +1 @@ one\n a\n-b\n@@ -12,2 +11 @@ two\n-b\n c\n")
+    patch = file_patch("@@ -2 +1,0 @@ one\n-b\n@@ -12,2 +11 @@ two\n-b\n c\n")
 
-    expected = FileRefused("x.py", (Placed("one", Verdict.EXACT, 1, 0), NotPlaced("two", Refusal.OVERLAP, (2,))))
+    expected = FileRefused("x.py", (Placed("one", Verdict.EXACT, 2, 0), NotPlaced("two", Refusal.OVERLAP, (2,))))
     assert expected == place_file(patch, b"a\nb\nc\n", {})
 
 
 def test_hunks_may_touch() -> None:
-    patch = file_patch("@@ -1,2 +1 @@ one\n a\n-b\n@@ -3,2 +2 @@ two\n-c\n d\n")
+    patch = file_patch("@@ -2 +1,0 @@ one\n-b\n@@ -3,2 +2 @@ two\n-c\n d\n")
 
-    expected = FilePlaced("x.py", b"a\nd\n", (Placed("one", Verdict.EXACT, 1, 0), Placed("two", Verdict.EXACT, 3, 0)))
+    expected = FilePlaced("x.py", b"a\nd\n", (Placed("one", Verdict.EXACT, 2, 0), Placed("two", Verdict.EXACT, 3, 0)))
     assert expected == place_file(patch, b"a\nb\nc\nd\n", {})
 
 
@@ -232,15 +232,127 @@ def test_a_file_without_final_newline_is_patched_at_its_end() -> None:
     assert FilePlaced("x.py", b"a\nb", (Placed("h", Verdict.EXACT, 1, 0),)) == place_file(patch, b"a", {})
 
 
+FIRST = "@@ -1,2 +1,3 @@ h\n+new\n a\n b\n"
+LAST = "@@ -1,2 +1,3 @@ h\n a\n b\n+new\n"
+NEARLY_LAST = "@@ -2,3 +2,4 @@ h\n a\n b\n+new\n c\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "content", "scope", "expected"),
+    [
+        (FIRST, b"a\nb\nc\n", None, Placed("h", Verdict.EXACT, 1, 0)),
+        (FIRST, b"z\na\nb\n", None, NotPlaced("h", Refusal.NOT_AT_EDGE, (2,))),
+        (FIRST, b"z\na\nb\n", "<module>", Placed("h", Verdict.MOVED, 2, 1)),
+        (FIRST, b"a\nb\na\nb\n", None, Placed("h", Verdict.EXACT, 1, 0)),
+        (LAST, b"a\nb\n", None, Placed("h", Verdict.EXACT, 1, 0)),
+        (LAST, b"z\na\nb\n", None, Placed("h", Verdict.MOVED, 2, 1)),
+        (LAST, b"a\nb\nc\n", None, NotPlaced("h", Refusal.NOT_AT_EDGE, (1,))),
+        (LAST, b"z\na\nb\na\nb\n", None, Placed("h", Verdict.MOVED, 4, 3)),
+        (LAST, b"a\nb\na\nb\n", None, Placed("h", Verdict.MOVED, 3, 2)),
+        (NEARLY_LAST, b"z\na\nb\nc\n", None, Placed("h", Verdict.EXACT, 2, 0)),
+        (NEARLY_LAST, b"z\na\nb\nc\nz\n", None, Placed("h", Verdict.EXACT, 2, 0)),
+        (NEARLY_LAST, b"z\na\nb\nc\na\nb\nc\n", None, NotPlaced("h", Refusal.NOT_UNIQUE, (2, 5))),
+        (NEARLY_LAST, b"z\na\nb\nc\na\nb\nc\n", "<module>", Placed("h", Verdict.EXACT, 2, 0)),
+        ("@@ -5 +5 @@ h\n-b\n+new\n", b"a\nb\nc\n", None, Placed("h", Verdict.MOVED, 2, -3)),
+        ("@@ -2,2 +2 @@ h\n-    a()\n     b()\n", TWICE, "f", Placed("h", Verdict.EXACT, 2, 0)),
+        ("@@ -1,2 +1 @@ h\n     a()\n-    b()\n", TWICE, "f", Placed("h", Verdict.MOVED, 2, 1)),
+    ],
+    ids=[
+        "at the beginning",
+        "lines above the beginning",
+        "lines above the beginning, and a scope",
+        "the beginning is one of two places",
+        "at the end",
+        "at the end, and lines above",
+        "lines behind the end",
+        "the end is one of two places",
+        "the end is one place, the line that is named another",
+        "less context below, at the end",
+        "less context below, in the only place",
+        "less context below, and the end is another place",
+        "less context below, another place, and a scope",
+        "no context at all",
+        "the beginning of a file is none of a function's",
+        "the end of a file is none of a function's",
+    ],
+)
+def test_context_that_an_edge_of_the_file_cut_off_holds_a_hunk_to_that_edge(
+    body: str, content: bytes, scope: str | None, expected: Placed | NotPlaced
+) -> None:
+    result = place_file(file_patch(body), content, {} if scope is None else {"h": scope})
+
+    assert (expected,) == result.hunks
+
+
+@pytest.mark.parametrize(
+    ("body", "content", "expected"),
+    [
+        ("@@ -9,0 +10 @@ h\n+new\n", b"", NotPlaced("h", Refusal.NOT_UNIQUE, (1,))),
+        ("@@ -0,0 +1 @@ h\n+new\n\\ No newline at end of file\n", b"", Placed("h", Verdict.EXACT, 1, 0)),
+        ("@@ -0,0 +1 @@ h\n+new\n\\ No newline at end of file\n", b"a\n", NotPlaced("h", Refusal.NOT_LAST, (1,))),
+    ],
+    ids=["an empty file has not the line", "into an empty file", "above other lines, and without a newline"],
+)
+def test_a_hunk_without_old_lines_never_moves(body: str, content: bytes, expected: Placed | NotPlaced) -> None:
+    assert (expected,) == place_file(file_patch(body), content, {}).hunks
+
+
+@pytest.mark.parametrize("scope", [None, "f"])
+def test_a_new_line_without_newline_is_joined_to_no_other_line(scope: str | None) -> None:
+    patch = file_patch("@@ -2 +2 @@ h\n-    a()\n+    z()\n\\ No newline at end of file\n")
+    scopes = {} if scope is None else {"h": scope}
+
+    expected = FileRefused("x.py", (NotPlaced("h", Refusal.NOT_LAST, (2,)),))
+    assert expected == place_file(patch, b"def f():\n    a()\n    b()\n", scopes)
+    placed = FilePlaced("x.py", b"def f():\n    z()", (Placed("h", Verdict.EXACT, 2, 0),))
+    assert placed == place_file(patch, b"def f():\n    a()\n", scopes)
+
+
+ONE_OF_TWO = "@@ -5 +5 @@ two\n-b\n+B\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (ONE_OF_TWO, (Placed("two", Verdict.EXACT, 5, 0),)),
+        (
+            "@@ -1 +1 @@ one\n-a\n+A\n" + ONE_OF_TWO,
+            (Placed("one", Verdict.MOVED, 2, 1), NotPlaced("two", Refusal.NOT_UNIQUE, (3, 5))),
+        ),
+        (
+            ONE_OF_TWO + "@@ -5 +5 @@ three\n-c\n+C\n",
+            (NotPlaced("two", Refusal.NOT_UNIQUE, (3, 5)), Placed("three", Verdict.MOVED, 6, 1)),
+        ),
+        (
+            "@@ -2 +2 @@ one\n-a\n+A\n" + ONE_OF_TWO + "@@ -6 +6 @@ three\n-c\n+C\n@@ -9 +9 @@ four\n-d\n+D\n",
+            (
+                Placed("one", Verdict.EXACT, 2, 0),
+                Placed("two", Verdict.EXACT, 5, 0),
+                Placed("three", Verdict.EXACT, 6, 0),
+                Placed("four", Verdict.MOVED, 7, -2),
+            ),
+        ),
+    ],
+    ids=["alone", "the hunk above has moved", "the hunk below has moved", "a hunk farther away has moved"],
+)
+def test_of_several_places_the_one_that_is_named_counts_as_long_as_nothing_beside_it_moved(
+    body: str, expected: tuple[Placed | NotPlaced, ...]
+) -> None:
+    assert expected == place_file(file_patch(body), b"x\na\nb\ny\nb\nc\nd\n", {}).hunks
+
+
 distinct = st.integers(0, 30).map(lambda count: [f"line {number}".encode() for number in range(count)])
 
 
 @settings(deadline=None)
 @given(distinct, st.data())
 def test_lines_inserted_above_shift_a_patch_and_nothing_else(old: list[bytes], data: st.DataObject) -> None:
-    # No line is there twice: each hunk has one place, wherever it has moved to.
+    # No line is there twice: each hunk has one place, wherever it has moved to. The first lines stay, so that no hunk
+    # has less context above than below, which would hold it to the beginning of the file.
     kept = data.draw(st.lists(st.booleans(), min_size=len(old), max_size=len(old)))
-    new = [line if keep else line.upper() for line, keep in zip(old, kept, strict=True)]
+    top = [b"top 1", b"top 2", b"top 3"]
+    new = [*top, *(line if keep else line.upper() for line, keep in zip(old, kept, strict=True))]
+    old = [*top, *old]
     above = [f"above {number}".encode() for number in range(data.draw(st.integers(1, 5)))]
     newline = data.draw(st.booleans())
     patch = difference(joined(old, final_newline=newline), joined(new, final_newline=newline), "x.py")

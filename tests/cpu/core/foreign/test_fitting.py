@@ -5,6 +5,7 @@ import pytest
 from patchkit.core.foreign.diffs import ForeignPatch
 from patchkit.core.foreign.fitting import FittedPatch, Misfits, fit_patches, pre_images, touched_paths
 from patchkit.core.foreign.lenient import read_foreign
+from patchkit.core.placement import FilePlaced, place_file
 from patchkit.errors import PatchFormatError
 
 A = b"one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n"
@@ -129,3 +130,45 @@ def test_pre_images_are_the_ids_of_the_first_patch_of_each_file() -> None:
     )
 
     assert pre_images([foreign(text)], has) == {"m/a.py": "1234567", "m/new.py": None}
+
+
+def renamed(old: str, new: str, how: str = "rename", hunk: str = "") -> str:
+    """A rename or copy as git writes it."""
+    lines = f"diff --git a/{old} b/{new}\nsimilarity index 90%\n{how} from {old}\n{how} to {new}\n"
+    return lines + (head(f"a/{old}", f"b/{new}") + hunk if hunk else "")
+
+
+CHANGED = A.replace(b"one", b"1")
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        (
+            [renamed("m/a.py", "m/b.py"), renamed("m/b.py", "m/a.py")],
+            {"m/a.py": b"x\n", "m/b.py": A},
+        ),
+        (
+            [renamed("m/b.py", "m/a.py"), renamed("m/a.py", "m/b.py", hunk=EDIT)],
+            {"m/a.py": b"x\n", "m/b.py": CHANGED},
+        ),
+        (
+            [head("a/m/a.py", "b/m/a.py") + EDIT, renamed("m/a.py", "m/c.py", "copy")],
+            {"m/a.py": CHANGED, "m/c.py": A},
+        ),
+        (
+            [renamed("m/a.py", "m/c.py", hunk=EDIT), head("a/m/c.py", "b/m/c.py") + NEXT],
+            {"m/a.py": None, "m/c.py": CHANGED.replace(b"1\n", b"1\none and a half\n")},
+        ),
+    ],
+    ids=["two names exchanged", "exchanged and edited", "copied beside an edit", "edited under the new name"],
+)
+def test_a_rename_and_a_copy_are_of_the_file_as_it_was_before_the_patch(
+    parts: list[str], expected: dict[str, bytes | None]
+) -> None:
+    fitted = fit_patches([foreign(*parts)], TREE.get)
+
+    assert isinstance(fitted, FittedPatch)
+    assert expected == fitted.contents
+    squashed = {file.path: place_file(file, TREE.get(file.path), {}) for file in fitted.squashed()}
+    assert expected == {path: placed.content for path, placed in squashed.items() if isinstance(placed, FilePlaced)}

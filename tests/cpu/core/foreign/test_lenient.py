@@ -7,6 +7,7 @@ from patchkit.core.difference import difference
 from patchkit.core.foreign.diffs import ForeignFile, ForeignPatch, Repair
 from patchkit.core.foreign.lenient import read_foreign
 from patchkit.core.model import Patch
+from patchkit.core.quoting import quoted
 from patchkit.core.unified import print_patch
 from patchkit.errors import PatchFormatError
 
@@ -300,3 +301,29 @@ def test_a_signature_behind_wrong_counts_is_no_removed_line() -> None:
     (hunk,) = files(read_foreign(text, "p"))[0].hunks
 
     assert hunk.found == (4, 5)
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new"),
+    [
+        ('a/x "b/tab\\there"', "a/x", "b/tab\there"),
+        ('"a/tab\\there" b/x', "a/tab\there", "b/x"),
+        ('"a/tab\\there" "b/tab\\there"', "a/tab\there", "b/tab\there"),
+        ('a/two words "b/\\"x\\""', "a/two words", 'b/"x"'),
+        ('"a/\\"x y\\"" b/two words', 'a/"x y"', "b/two words"),
+        ("a/two words b/two words", "a/two words", "b/two words"),
+    ],
+)
+def test_each_name_of_a_git_header_may_be_quoted(line: str, old: str, new: str) -> None:
+    renamed = f"rename from {_field(old)}\nrename to {_field(new)}\n" if old[2:] != new[2:] else ""
+    text = f"diff --git {line}\n{renamed}--- {_field(old, tab='	')}\n+++ {_field(new, tab='	')}\n@@ -1 +1 @@\n-a\n+b\n"
+    text = text.replace("rename from a/", "rename from ").replace("rename to b/", "rename to ")
+    text = text.replace('rename from "a/', 'rename from "').replace('rename to "b/', 'rename to "')
+    file = read_foreign(text.encode(), "p").messages[0].files[0]
+
+    assert (old, new) == (file.old_path, file.new_path)
+
+
+def _field(name: str, tab: str = "") -> str:
+    field = quoted(name).decode()
+    return field if field.startswith('"') else field + tab

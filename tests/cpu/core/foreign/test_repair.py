@@ -129,10 +129,49 @@ def test_counts_that_disagree_are_named_when_the_base_does_not_decide_either() -
 
 
 def test_hunks_in_another_order_overlap() -> None:
-    text = diff(" line 10\n-line 11\n+eleven\n", "-10,2 +10,2") + "@@ -4,3 +4,3 @@\n" + BODY
+    text = diff("-line 11\n+eleven\n", "-11 +11") + "@@ -4,3 +4,3 @@\n" + BODY
     unfit = fit(text)
 
-    assert unfit == Unfit("x", 7, 2, "its old lines overlap those of the hunk above it")
+    assert unfit == Unfit("x", 6, 2, "its old lines overlap those of the hunk above it")
+
+
+def test_context_that_an_edge_of_the_file_cut_off_is_not_found_inside_of_it() -> None:
+    message = "its context says that the file begins or ends there, and the file goes on"
+
+    assert fit(diff(" line 4\n-line 5\n+five\n", "-4,2 +4,2")) == Unfit("x", 3, 1, message)
+    assert fit(diff("-line 5\n+five\n line 6\n", "-1,2 +1,2")) == Unfit("x", 3, 1, message)
+
+
+def test_an_edge_of_the_file_speaks_against_the_line_that_is_named() -> None:
+    unfit = fit(diff(" line 4\n line 5\n+new\n line 6\n", "-4,3 +4,4"), BASE + b"line 4\nline 5\nline 6\n")
+
+    message = "its old lines stand at lines 4, 21, and its context says that an edge of the file is there"
+    assert unfit == Unfit("x", 3, 1, message)
+
+
+def test_a_new_line_without_newline_is_joined_to_no_other_line() -> None:
+    marker = "\\ No newline at end of file\n"
+    message = "its last new line has no newline, and the file goes on behind it"
+
+    assert fit(diff("-line 5\n+five\n" + marker, "-5 +5")) == Unfit("x", 3, 1, message)
+    assert fit(diff("+five\n" + marker, "-5,0 +6")) == Unfit("x", 3, 1, message)
+
+
+def test_a_hunk_with_two_places_beside_one_that_has_moved_is_left_to_a_person() -> None:
+    base = b"x\na\nb\ny\nb\n"
+    two = "@@ -5 +5 @@\n-b\n+B\n"
+
+    assert content(fit("--- a/x\n+++ b/x\n" + two, base)) == b"x\na\nb\ny\nB\n"
+    moved = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+A\n"
+    assert fit(moved + two, base) == Unfit(
+        "x", 6, 2, "its old lines stand at line 5, and at 3 too, and a hunk beside it has moved"
+    )
+    assert fit(moved + "@@ -4,0 +5 @@\n+B\n", base) == Unfit(
+        "x",
+        6,
+        2,
+        "it has no context, so that nothing but its header says line 4, and a hunk beside it has moved",
+    )
 
 
 def test_a_missing_file_and_one_in_the_way_are_told() -> None:

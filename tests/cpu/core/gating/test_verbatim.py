@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from patchkit import carry_file
-from patchkit.core.gating import gates
+from patchkit.core.gating import gates, verbatim
 from patchkit.core.gating.parsing import parses
 from patchkit.core.gating.verbatim import Verbatim
 
@@ -147,3 +147,11 @@ def test_gates_find_the_same_as_when_every_rule_is_asked(pair: tuple[bytes, byte
         thorough = gates.alarms(base, changed, target, result)
 
     assert quick == thorough
+
+
+def test_a_long_row_of_blanks_is_searched_once() -> None:
+    # A search that began at each of the blanks would take hours.
+    line = b"\t" * 1_000_000 + b"x = f(1)\n"
+
+    assert verbatim._HEAD.sub(b"", line) == line
+    assert verbatim._HEAD.sub(b"", b"  \tasync  def f(x): g(\n") == b"(x): g(\n"

@@ -150,6 +150,23 @@ def test_a_bracket_that_is_never_closed_ends_where_a_statement_begins() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x = f(\n    a,\n", [("x = f(\n    a,", "\n")]),
+        ("x = f(\r\n    a,\r\n", [("x = f(\r\n    a,", "\r\n")]),
+        ("x = f(\n    a,", [("x = f(\n    a,", "")]),
+        ("x = f(\n\n\n", [("x = f(\n\n", "\n")]),
+        ('x = """\n', [('x = """', "\n")]),
+    ],
+    ids=["bracket", "bracket, crlf", "bracket without newline", "bracket and blank lines", "string"],
+)
+def test_the_last_newline_is_the_ending_also_of_a_line_that_is_open_to_the_end(
+    text: str, expected: list[tuple[str, str]]
+) -> None:
+    assert expected == [(line.text, line.end) for line in logical_lines(text)]
+
+
+@pytest.mark.parametrize(
     ("text", "indent", "definition", "is_import"),
     [
         ("    def f(self): ...", 4, ("def", "f"), False),

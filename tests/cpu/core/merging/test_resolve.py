@@ -40,6 +40,13 @@ def test_what_both_made_comes_out_once(sides: tuple[str, str]) -> None:
     assert "".join(part for part in resolve(base, changed, changed).parts if isinstance(part, str)) == changed
 
 
+def test_a_bracket_that_the_target_leaves_open_to_the_end_is_followed_by_no_blank_line() -> None:
+    base = 'def f():\n    """Do it.\n    """\n    x = g(\n    )\n'
+    target = base.removesuffix("    )\n")
+
+    assert "".join(map(str, resolve(base, base, target).parts)) == target
+
+
 @LAW
 @given(_any_text, _any_text, _any_text)
 def test_broken_text_is_merged_or_refused_and_spans_are_in_order(base: str, changed: str, target: str) -> None:
