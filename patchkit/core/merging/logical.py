@@ -38,7 +38,9 @@ class Cut(NamedTuple):
         return place, place
 
     def _below(self, at: int) -> int:
-        return self.rows[at] + self.lines[at].text.count("\n") + 1
+        # A string that is never closed takes the last line ending of the text with it, and no line is below that.
+        text = self.lines[at].text
+        return self.rows[at] + text.count("\n") + (not text.endswith("\n"))
 
 
 class _Piece(NamedTuple):
