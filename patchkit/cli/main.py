@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import os
 
 import click
 
@@ -36,6 +37,10 @@ _COMMANDS = (
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """Why what stdout leads to takes no more."""
+
+
+_MACHINE = (*_FULL, errno.EACCES, errno.EPERM, errno.EROFS, errno.ESTALE, errno.EMFILE, errno.ENFILE)
+"""What the machine says when a file cannot be reached that is there: no bug, wherever it is said."""
 
 
 _GROUPS = ("pins", "tms")
@@ -93,10 +98,13 @@ def run(arguments: list[str], what: click.Command = patchkit, called: str = "pat
     except KeyboardInterrupt:
         return int(ExitCode.INTERRUPTED)
     except OSError as error:
-        # What reads and writes files says which one; what is left is the answer on its way out.
-        if error.filename is not None or error.errno not in _FULL:
+        if error.errno not in _FULL if error.filename is None else error.errno not in _MACHINE:
             return _bug()
-        print_error(WriteFailedError(f"cannot print the answer: {error.strerror}"), command, as_json=False)
+        # What reads and writes files says which one; what is left is the answer on its way out.
+        what = "print the answer" if error.filename is None else f"read or write {os.fsdecode(error.filename)}"
+        print_error(
+            WriteFailedError(f"cannot {what}: {error.strerror}"), command, as_json=as_json and bool(error.filename)
+        )
         return int(ExitCode.TREE)
     except Exception:
         return _bug()
