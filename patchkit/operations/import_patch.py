@@ -21,7 +21,7 @@ from patchkit.operations.import_write import write_sources
 from patchkit.operations.known import Known, load_known
 from patchkit.operations.layers import layers, result
 from patchkit.operations.regenerate import Regenerated, regenerate
-from patchkit.operations.staging import Stage, staged, with_parents
+from patchkit.operations.staging import Stage, ready, staged
 from patchkit.progress import Reporter, silent
 from patchkit.store.location import VERSIONS, versions_file
 from patchkit.store.lock import read_lock
@@ -53,7 +53,7 @@ def import_patches(
         refuse_bad_name(name)
     if name is not None and split:
         raise UsageError("--name and --split exclude each other")
-    folder = with_parents(folder)
+    folder = ready(folder, reporter, dry_run=dry_run)
     given = read_files(paths)
     patches = given.patches
     known = load_known(folder)
@@ -115,7 +115,7 @@ def import_patches(
         changed, _ = stage.changes()
         written = tuple(str(path) for path in changed)
         if not dry_run:
-            stage.commit()
+            stage.commit("import")
     return Imported(
         ok=True,
         verdict="would-import" if dry_run else "imported",
