@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from patchkit.core.series import Document
-from patchkit.errors import StoreError, WriteFailedError
+from patchkit.errors import StoreError, UsageError, WriteFailedError
 from patchkit.store.documents import load_document
 from patchkit.store.files import write_files
 from patchkit.store.location import series_option
@@ -53,6 +53,7 @@ def make_room(series: Path) -> Path:
 def clear_room(series: Path) -> None:
     """Remove the folder for unfinished rebases when nothing is in it. Raises WriteFailedError."""
     room = series / ROOM
+    _refuse_link(room)
     try:
         if room.is_dir() and all(_is_rubbish(entry.name) for entry in room.iterdir()):
             shutil.rmtree(room)
@@ -67,6 +68,7 @@ def sweep_room(series: Path) -> tuple[Path, ...]:
     that says what they are, so that a kill leaves none that nothing speaks of. Raises WriteFailedError.
     """
     room = series / ROOM
+    _refuse_link(room)
     swept: list[Path] = []
     try:
         for entry in sorted(room.iterdir()) if room.is_dir() else ():
@@ -86,6 +88,12 @@ def sweep_room(series: Path) -> tuple[Path, ...]:
         raise WriteFailedError(f"cannot remove {error.filename}: {error.strerror or error}") from error
     clear_room(series)
     return tuple(swept)
+
+
+def _refuse_link(room: Path) -> None:
+    """Raise UsageError when the room is a link: what that leads to is not ours to remove."""
+    if room.is_symlink():
+        raise UsageError(f"{room} is a link, and links are not followed", hint="remove it")
 
 
 def write_open(room: Path, edit_dir: Path) -> None:

@@ -17,6 +17,8 @@ from patchkit.trees.new_folder import new_folder
 from patchkit.trees.paths import checked
 from patchkit.unfinished import unfinished
 
+_MOST_BYTES = 2**30
+"""Of all members; the largest wheel of megatron-core unpacks to about 20 million bytes."""
 _NEW_FILE_MODE = stat.S_IFREG | 0o644
 
 
@@ -211,7 +213,10 @@ def _with_version(label: str, metadata: bytes | None, version: str) -> bytes:
 
 
 def _checked_members(label: str, entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-    """Return the files among ``entries`` by path."""
+    """Return the files among ``entries`` by path. No more is ever unpacked than the sizes that are looked at here."""
+    size = sum(entry.file_size for entry in entries)
+    if size > _MOST_BYTES:
+        raise ArchiveError(f"{label} unpacks to {size} bytes, more than the {_MOST_BYTES} that are read")
     members: dict[str, zipfile.ZipInfo] = {}
     folders: set[str] = set()
     for entry in entries:
