@@ -13,8 +13,8 @@ small edits of them. Exits 1 when something was found. atheris has wheels for Li
 from __future__ import annotations
 
 import argparse
-import atexit
 import hashlib
+import os
 import sys
 import time
 import traceback
@@ -102,6 +102,23 @@ def main() -> int:
     for seed in _seeds(told.target, told.git, told.revision):
         (told.corpus / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
 
+    # libFuzzer ends its process itself, and well.
+    known = _found(told.corpus)
+    child = os.fork()
+    if child == 0:
+        _hunt(told)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    new = _found(told.corpus) - known
+    print(f"{len(new)} findings", *sorted(new), sep="\n  ")
+    return 1 if new or status else 0
+
+
+def _found(corpus: Path) -> set[str]:
+    return {path.name for path in corpus.iterdir() if path.name.startswith(("crash-", "slow-", "timeout-", "oom-"))}
+
+
+def _hunt(told: argparse.Namespace) -> None:
     # After the seeds are made: the makers of edits need no counting, and patchkit is imported anew, counted.
     for name in [name for name in sys.modules if name.startswith(("patchkit", "benchmarks.fuzzing.targets"))]:
         del sys.modules[name]
@@ -122,49 +139,35 @@ def main() -> int:
     }
     words = [sys.argv[0], str(told.corpus), *(f"-{name}={value}" for name, value in options.items())]
     atheris.Setup(words, hunt.one)
-    # It leaves the process with an exit of its own.
-    atexit.register(hunt.tell)
     atheris.Fuzz()
-    return 1 if hunt.found else 0
 
 
 class Hunt:
-    """One target, and what was found."""
+    """One target, and where in the code something went wrong already."""
 
     def __init__(self, target: Callable[[bytes], None], folder: Path) -> None:
         self._target = target
         self._folder = folder
-        self.found: dict[str, str] = {}
-        """Name of the file by what went wrong where."""
-        self._slowest = 0.0
-        self._inputs = 0
+        self._known: set[str] = set()
 
     def one(self, text: bytes) -> None:
         """Try an input."""
         begun = time.process_time()
-        self._inputs += 1
         try:
             self._target(text)
         except Exception as error:
             last = traceback.extract_tb(error.__traceback__)[-1]
-            self._keep("crash", f"{type(error).__name__}: {error} at {last.filename}:{last.lineno}", text)
+            self._keep("crash", f"{last.filename}:{last.lineno}", f"{type(error).__name__}: {error}", text)
         took = time.process_time() - begun
-        self._slowest = max(self._slowest, took)
         if took > SLOW:
-            self._keep("slow", f"{took:.1f} s", text)
+            self._keep("slow", "slow", f"{took:.1f} s", text)
 
-    def tell(self) -> None:
-        """Print what came of it."""
-        print(f"{self._inputs} inputs, the slowest took {self._slowest:.2f} s; {len(self.found)} findings")
-        for what, name in self.found.items():
-            print(f"  {name}: {what}")
-
-    def _keep(self, kind: str, what: str, text: bytes) -> None:
-        where = what.rpartition(" at ")[2] if kind == "crash" else "slow"
-        if where not in {known.rpartition(" at ")[2] for known in self.found}:
+    def _keep(self, kind: str, where: str, what: str, text: bytes) -> None:
+        if where not in self._known:
+            self._known.add(where)
             name = f"{kind}-{hashlib.sha256(text).hexdigest()[:16]}"
             (self._folder / name).write_bytes(text)
-            self.found[what if kind == "crash" else f"{what} at slow"] = name
+            print(f"{name}: {what} at {where}", flush=True)
 
 
 if __name__ == "__main__":
