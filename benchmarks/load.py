@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import resource
 import subprocess
 import sys
@@ -132,12 +133,21 @@ def repository(objects: int) -> Callable[[], object]:
 
 
 def series(patches: int) -> Callable[[], object]:
-    """Load a series of so many patches, each with ten hunks in four files."""
+    """Load a series of so many patches, each with ten hunks in four files of its own, and make it for a release."""
+    from patchkit.core.upstream import Release, Target
+    from patchkit.operations.regenerate import build_target
     from patchkit.store.series import load_series
+    from patchkit.trees.memory import MemoryTree
 
     folder = Path(tempfile.mkdtemp(prefix="load-")) / "patches" / "megatron"
+    # Nothing that an earlier size has left is remembered.
+    os.environ["PATCHKIT_CACHE"] = str(folder.parent / "cache")
     _lay_series(folder, patches)
-    return lambda: load_series(folder)
+    tree = MemoryTree({f"pkg/file_{number}.py": b"".join(_source(SCOPE * 10)) for number in range(patches * 4)})
+    release = Release(
+        version="1.0", tag=None, commit=None, date="2026-01-01", python="", ships=("pkg",), blobs={}, files={}
+    )
+    return lambda: build_target(load_series(folder), Target("1.0", "1.0", None, None, {}, release), tree)
 
 
 HEADER = """\

@@ -98,10 +98,11 @@ def run(arguments: list[str], what: click.Command = patchkit, called: str = "pat
     except KeyboardInterrupt:
         return int(ExitCode.INTERRUPTED)
     except OSError as error:
-        if error.errno not in _FULL if error.filename is None else error.errno not in _MACHINE:
+        if error.errno not in _MACHINE:
             return _bug()
         # What reads and writes files says which one; what is left is the answer on its way out.
-        what = "print the answer" if error.filename is None else f"read or write {os.fsdecode(error.filename)}"
+        nameless = "print the answer" if error.errno in _FULL else "read a file"
+        what = nameless if error.filename is None else f"read or write {os.fsdecode(error.filename)}"
         print_error(
             WriteFailedError(f"cannot {what}: {error.strerror}"), command, as_json=as_json and bool(error.filename)
         )

@@ -57,7 +57,10 @@ class GitProgram:
     def _names_programs(self) -> bool:
         """Tell whether the settings of this repository itself, which may be a stranger's, name what a download runs."""
         files = (self.common / "config", self.folder / "config.worktree")
-        text = b"".join(file.read_bytes() for file in files if file.is_file()).lower()
+        try:
+            text = b"".join(file.read_bytes() for file in files if file.is_file()).lower()
+        except OSError:
+            return True  # git will say what is the matter, and nothing is downloaded before that
         if not any(word in text for word in (b"promisor", b"partialclone", b"include")):
             return False  # no partial clone, of which alone git downloads
         environment = {"GIT_DIR": os.fspath(self.folder)}
