@@ -100,16 +100,19 @@ def run(arguments: list[str], what: click.Command = patchkit, called: str = "pat
     except OSError as error:
         if error.errno not in _MACHINE:
             return _bug()
-        # What reads and writes files says which one; what is left is the answer on its way out.
-        nameless = "print the answer" if error.errno in _FULL else "read a file"
-        what = nameless if error.filename is None else f"read or write {os.fsdecode(error.filename)}"
-        print_error(
-            WriteFailedError(f"cannot {what}: {error.strerror}"), command, as_json=as_json and bool(error.filename)
-        )
+        print_error(_refused(error), command, as_json=as_json and error.filename is not None)
         return int(ExitCode.TREE)
     except Exception:
         return _bug()
     return result if isinstance(result, int) else int(ExitCode.DONE)
+
+
+def _refused(error: OSError) -> WriteFailedError:
+    """Say what the machine refused: what reads and writes names its file; what is left is the answer on its way out."""
+    if error.filename is not None:
+        return WriteFailedError(f"cannot read or write {os.fsdecode(error.filename)}: {error.strerror}")
+    what = "print the answer" if error.errno in _FULL else "read a file"
+    return WriteFailedError(f"cannot {what}: {error.strerror}")
 
 
 def _bug() -> int:

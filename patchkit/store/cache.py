@@ -53,7 +53,6 @@ class ContentCache:
         except (OverflowError, TypeError, ValueError, RecursionError):
             # YAML knows values that this format does not: numbers beyond 64 bits, lists that hold themselves.
             return
-        import tempfile  # noqa: PLC0415 - with what it imports, 3 ms that whoever finds everything does without
 
         with suppress(OSError):
             target.parent.mkdir(parents=True, exist_ok=True)
