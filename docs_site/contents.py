@@ -21,7 +21,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "A series": ("rebase.md", "import.md", "capture.md", "check-upstream.md", "history.md", "carry.md"),
     "torch_memory_saver": ("tms.md", "adopting.md", "guard.md", "estimate.md", "doctor.md", "pins.md", "evidence.md"),
     "Reference": ("reference/", "troubleshooting.md", "glossary.md"),
-    "Project": ("comparison.md", "architecture.md", "contributing.md", "changelog.md"),
+    "Project": ("comparison.md", "reliability.md", "security.md", "architecture.md", "contributing.md", "changelog.md"),
 }
 """Pages by section; ``folder/`` stands for every page in it."""
 _EXTENSIONS = ("tables", "admonition", "pymdownx.highlight", "pymdownx.superfences")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import os
 
 import click
 
@@ -37,6 +38,10 @@ _COMMANDS = (
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """Why what stdout leads to takes no more."""
+
+
+_MACHINE = (*_FULL, errno.EACCES, errno.EPERM, errno.EROFS, errno.ESTALE, errno.EMFILE, errno.ENFILE)
+"""What the machine says when a file cannot be reached that is there: no bug, wherever it is said."""
 
 
 _GROUPS = ("pins", "tms")
@@ -94,14 +99,21 @@ def run(arguments: list[str], what: click.Command = patchkit, called: str = "pat
     except KeyboardInterrupt:
         return int(ExitCode.INTERRUPTED)
     except OSError as error:
-        # What reads and writes files says which one; what is left is the answer on its way out.
-        if error.filename is not None or error.errno not in _FULL:
+        if error.errno not in _MACHINE:
             return _bug()
-        print_error(WriteFailedError(f"cannot print the answer: {error.strerror}"), command, as_json=False)
+        print_error(_refused(error), command, as_json=as_json and error.filename is not None)
         return int(ExitCode.TREE)
     except Exception:
         return _bug()
     return result if isinstance(result, int) else int(ExitCode.DONE)
+
+
+def _refused(error: OSError) -> WriteFailedError:
+    """Say what the machine refused: what reads and writes names its file; what is left is the answer on its way out."""
+    if error.filename is not None:
+        return WriteFailedError(f"cannot read or write {os.fsdecode(error.filename)}: {error.strerror}")
+    what = "print the answer" if error.errno in _FULL else "read a file"
+    return WriteFailedError(f"cannot {what}: {error.strerror}")
 
 
 def _bug() -> int:

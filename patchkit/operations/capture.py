@@ -22,7 +22,7 @@ from patchkit.operations.capture_write import Writing, describe, write_changes
 from patchkit.operations.coverage import refuse_bad_ranges, variants_for
 from patchkit.operations.layers import Layer, layers, result
 from patchkit.operations.regenerate import regenerate, source_opener
-from patchkit.operations.staging import Stage, staged, with_parents
+from patchkit.operations.staging import Stage, ready, staged
 from patchkit.progress import Reporter, silent
 from patchkit.store.location import versions_file
 from patchkit.store.lock import read_lock
@@ -61,7 +61,7 @@ def capture(
         raise UsageError("--patch and --new exclude each other")
     if new is not None:
         refuse_bad_name(new)
-    folder = with_parents(folder)
+    folder = ready(folder, reporter, dry_run=dry_run)
     series = load_series(folder)
     refuse_bad_ranges(series)
     versions = load_versions(versions_file(folder))
@@ -115,7 +115,7 @@ def capture(
         _prove(stage, folder, target, compared.files)
         changed, gone = stage.changes()
         if not dry_run:
-            stage.commit()
+            stage.commit("capture")
     return msgspec.structs.replace(
         about,
         verdict="would-capture" if dry_run else "captured",

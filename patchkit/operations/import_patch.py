@@ -21,7 +21,7 @@ from patchkit.operations.import_write import Header, write_sources
 from patchkit.operations.known import Known, load_known, shipped_versions
 from patchkit.operations.layers import layers, result
 from patchkit.operations.regenerate import Regenerated, regenerate
-from patchkit.operations.staging import Stage, staged, with_parents
+from patchkit.operations.staging import Stage, ready, staged
 from patchkit.progress import Reporter, silent
 from patchkit.store.documents import parse_document
 from patchkit.store.location import VERSIONS, versions_file
@@ -61,7 +61,7 @@ def import_patches(
         refuse_bad_name(name)
     if name is not None and split:
         raise UsageError("--name and --split exclude each other")
-    folder = with_parents(folder)
+    folder = ready(folder, reporter, dry_run=dry_run)
     given = read_files(paths, directory)
     patches = given.patches
     known, series = _home(folder, versions)
@@ -118,7 +118,7 @@ def import_patches(
         changed, _ = stage.changes()
         written = tuple(str(path) for path in changed)
         if not dry_run:
-            stage.commit()
+            stage.commit("import")
     return Imported(
         ok=True,
         verdict="would-import" if dry_run else "imported",

@@ -15,6 +15,7 @@ from patchkit.core.scopes import MODULE
 from patchkit.core.series import SCHEMA, HunkSpec, PatchDocument, SeriesEntry, VariantSpec
 from patchkit.core.unwritten import PROPOSED, TODO
 from patchkit.core.upstream import PinnedCommit, Target, targets
+from patchkit.errors import UsageError
 from patchkit.operations.import_base import Base
 from patchkit.operations.import_units import Unit
 from patchkit.operations.known import Known
@@ -73,6 +74,8 @@ def write_sources(
         place = folder / unit.proposal.name
         variant = f"{base.target.title}.patch"
         document = _document(unit, base.target, others, patches=patches, fitted=fitted, header=header)
+        if place.exists():
+            raise UsageError(f"{place} exists, and is no patch of the series", hint="remove it, or give another --name")
         (place / "variants").mkdir(parents=True)
         (place / "patch.yaml").write_bytes(patch_text(document))
         (place / "variants" / variant).write_bytes(variant_text(unit.files))

@@ -84,7 +84,8 @@ def _blamed(tree: GitTree, span: str, touched: Touched, seconds: float) -> list[
     if last < first:
         return []
     where = f"-L{first},{last}"
-    printed = tree.ask("blame", "--porcelain", where, span, "--", touched.path, seconds=seconds)
+    asked = ("blame", "--porcelain", "--no-textconv", where, span, "--", touched.path)
+    printed = tree.ask(*asked, environment=_no_index(tree), seconds=seconds)
     counts: dict[str, int] = {}
     old: set[str] = set()
     commit = ""
@@ -105,8 +106,27 @@ def _removed(tree: GitTree, span: str, touched: Touched, seconds: float) -> list
     if len(line) < 4:
         return []
     text = line.decode("utf-8", "surrogateescape")
-    printed = tree.ask("log", "--no-merges", "--format=%H", f"-S{text}", span, "--", touched.path, seconds=seconds)
+    asked = (
+        "log",
+        "--no-merges",
+        "--no-textconv",
+        "--no-ext-diff",
+        "--format=%H",
+        f"-S{text}",
+        span,
+        "--",
+        touched.path,
+    )
+    printed = tree.ask(*asked, environment=_no_index(tree), seconds=seconds)
     return printed.decode().split()
+
+
+def _no_index(tree: GitTree) -> dict[str, str]:
+    """Return what keeps git from reading a file of the checkout for the blob that the index says it is.
+
+    It would run it through the filter that the repository's attributes and settings name.
+    """
+    return {"GIT_INDEX_FILE": str(tree.program.folder.resolve() / "no-index-of-patchkit")}
 
 
 def _reports(tree: GitTree, commits: Iterable[str], seconds: float) -> list[CommitReport]:

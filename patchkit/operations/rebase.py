@@ -20,6 +20,7 @@ from patchkit.operations.rebase_run import Run, Surroundings
 from patchkit.operations.rebase_session import Request, Session
 from patchkit.operations.rebase_signed import Signed
 from patchkit.operations.rebase_targets import Beyond, Upstream
+from patchkit.operations.series_files import undo_interrupted_write
 from patchkit.store.edit_dir import EditDir, already_open, find_open
 from patchkit.store.edit_room import OPEN, PENDING, ROOM, clear_room, sweep_room
 from patchkit.store.files import refuse_links
@@ -45,6 +46,9 @@ def rebase(folder: Path, request: Request, around: Surroundings) -> Rebased:
     if unfinished is not None:
         raise already_open(folder, unfinished)
     refuse_links(folder)
+    if not around.dry_run:
+        undo_interrupted_write(folder, around.reporter)
+        clear_room(folder)
     series, known = _sources(folder)
     session = Session(
         series, _upstream(series, known, request, around), request, load_resolutions(folder), read_lock(folder)

@@ -16,9 +16,9 @@ from patchkit.errors import PatchFormatError, PatchkitError, StoreError
 from patchkit.operations.answer import failed_checks
 from patchkit.operations.checks import run_checks
 from patchkit.operations.coverage import refuse_bad_ranges, variants_for, why_not_needed
+from patchkit.operations.series_files import undo_interrupted_write, write_series_files
 from patchkit.operations.sources import cached_release, fetch_release
 from patchkit.progress import Reporter, silent
-from patchkit.store.files import write_files
 from patchkit.store.location import versions_file
 from patchkit.store.lock import GENERATED, LOCK, print_lock, read_lock, text_digest
 from patchkit.store.series import Series, SeriesPatch, load_series
@@ -66,6 +66,8 @@ def regenerate(
     Releases come from the package index (cached), other targets from the git ``repository``; without one their entries
     are kept as they are, if the variants they use did not change. Raises SourceError, TreeError.
     """
+    if not check:
+        undo_interrupted_write(folder, reporter)
     versions_path = versions_file(folder)
     versions = load_versions(versions_path)
     series = load_series(folder)
@@ -114,7 +116,7 @@ def regenerate(
     stale = {path: content for path, content in files.items() if not path.is_file() or path.read_bytes() != content}
     removed = [path for path in sorted((folder / GENERATED).glob("*.patch")) if path not in files]
     if not check:
-        write_files(stale, removed)
+        write_series_files(folder, stale, removed, operation="regenerate")
     return Regenerated(
         ok=not check or not (stale or removed),
         written=tuple(str(path) for path in sorted(stale)),

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from patchkit.errors import PatchkitError, WriteFailedError
-from patchkit.store.files import write_files
+from patchkit.operations.series_files import STATE, undo_interrupted_write, write_series_files
+from patchkit.progress import Reporter
 from patchkit.store.location import VERSIONS, versions_file
 
 
@@ -36,10 +37,13 @@ class Stage:
         gone = [path for path in _files(self._real) if path not in pairs] if self._real.is_dir() else []
         return changed, gone
 
-    def commit(self) -> tuple[str, ...]:
-        """Write every difference to the real place, all or nothing; return the paths. Raises WriteFailedError."""
+    def commit(self, operation: str) -> tuple[str, ...]:
+        """Write every difference to the real place, all or nothing; return the paths.
+
+        ``operation`` is what messages call the write. Raises as ``write_series_files`` does.
+        """
         changed, gone = self.changes()
-        write_files(changed, gone)
+        write_series_files(self._real, changed, gone, operation=operation)
         return tuple(str(path) for path in (*changed, *gone))
 
     def named(self, text: str) -> str:
@@ -47,8 +51,13 @@ class Stage:
         return text.replace(str(self.folder), str(self._real)).replace(str(self._root), str(self._real.parent.parent))
 
 
-def with_parents(folder: Path) -> Path:
-    """Return a folder with its parents in its name: ``series`` alone has ``.`` for a parent and a grandparent."""
+def ready(folder: Path, reporter: Reporter, *, dry_run: bool) -> Path:
+    """Return a series' folder, ready to be staged: with its parents in its name, and no write of it cut short.
+
+    ``series`` alone has ``.`` for a parent and a grandparent. With ``dry_run`` nothing is undone.
+    """
+    if not dry_run:
+        undo_interrupted_write(folder, reporter)
     return folder.absolute() if folder.parent == folder.parent.parent else folder
 
 
@@ -79,4 +88,4 @@ def staged(folder: Path) -> Iterator[Stage]:
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in folder.rglob("*") if path.is_file() and STATE not in path.parts)

@@ -13,6 +13,8 @@ from typing import TypeVar
 
 import msgspec
 
+from patchkit.unfinished import unfinished
+
 T = TypeVar("T")
 
 
@@ -51,15 +53,12 @@ class ContentCache:
         except (OverflowError, TypeError, ValueError, RecursionError):
             # YAML knows values that this format does not: numbers beyond 64 bits, lists that hold themselves.
             return
-        import tempfile  # noqa: PLC0415 - with what it imports, 3 ms that whoever finds everything does without
 
         with suppress(OSError):
             target.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".new-")
-            try:
-                with os.fdopen(handle, "wb") as stream:
-                    stream.write(content)
-                Path(temporary).replace(target)
-            except BaseException:
-                Path(temporary).unlink()
-                raise
+            # All of them in one folder, which has nothing else in it: looking for what is left of others takes no time.
+            drafts = self._folder / ".unfinished"
+            drafts.mkdir(exist_ok=True)
+            with unfinished(drafts / "result") as building:
+                building.write_bytes(content)
+                building.replace(target)

@@ -31,7 +31,7 @@ from patchkit.core.rebasing.memory import Resolution
 from patchkit.core.rebasing.rebased import PatchRebase
 from patchkit.core.series import SCHEMA, Digest, Document
 from patchkit.core.upstream import PinnedCommit
-from patchkit.errors import StoreError, UsageError, WriteFailedError
+from patchkit.errors import PatchkitError, StoreError, UsageError, WriteFailedError
 from patchkit.store.documents import load_document
 from patchkit.store.edit_room import ROOM, make_room, read_open, sweep_room, write_open
 from patchkit.store.files import entries, refuse_links, write_files
@@ -210,7 +210,11 @@ class EditDir:
         place = self.folder.resolve()
         if place.parent.name == ROOM:
             return place.parent == (self._series / ROOM).resolve()
-        return (self.folder / STATE).is_file()
+        try:
+            load_document(State, self.folder / STATE)
+        except PatchkitError:
+            return False
+        return True
 
 
 def find_open(series: Path) -> EditDir | None:

@@ -12,8 +12,9 @@ from pathlib import Path
 import msgspec
 
 from patchkit.core.series import Document
-from patchkit.errors import StoreError, WriteFailedError
+from patchkit.errors import StoreError, UsageError, WriteFailedError
 from patchkit.store.documents import load_document
+from patchkit.store.files import write_files
 from patchkit.store.location import series_option
 
 ROOM = ".rebase"
@@ -27,6 +28,8 @@ _DRAFT = f".{OPEN}."
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)
 """What file systems without hard links answer (link(2))."""
 _PENDING = (PENDING, f"{PENDING}.new", f"{PENDING}.old")
+REMOVED = "removed"
+"""Folder below the room: what is in it is on its way out."""
 
 
 class _Open(Document, frozen=True):
@@ -41,15 +44,16 @@ def make_room(series: Path) -> Path:
     room = series / ROOM
     try:
         room.mkdir(exist_ok=True)
-        (room / ".gitignore").write_text("*\n")
     except OSError as error:
         raise WriteFailedError(f"cannot write {error.filename}: {error.strerror or error}") from error
+    write_files({room / ".gitignore": b"*\n"})
     return room
 
 
 def clear_room(series: Path) -> None:
     """Remove the folder for unfinished rebases when nothing is in it. Raises WriteFailedError."""
     room = series / ROOM
+    _refuse_link(room)
     try:
         if room.is_dir() and all(_is_rubbish(entry.name) for entry in room.iterdir()):
             shutil.rmtree(room)
@@ -60,25 +64,36 @@ def clear_room(series: Path) -> None:
 def sweep_room(series: Path) -> tuple[Path, ...]:
     """Remove open.yaml and every edit directory of the room; return those. A write that was cut short stays.
 
-    Without open.yaml there is no unfinished rebase, so it goes first, whatever is in it. Raises WriteFailedError.
+    Without open.yaml there is no unfinished rebase, whatever is in it. Before it goes, the edit directories get a name
+    that says what they are, so that a kill leaves none that nothing speaks of. Raises WriteFailedError.
     """
     room = series / ROOM
+    _refuse_link(room)
     swept: list[Path] = []
     try:
-        (room / OPEN).unlink(missing_ok=True)
         for entry in sorted(room.iterdir()) if room.is_dir() else ():
-            if entry.name in _PENDING:
+            if entry.name in (*_PENDING, OPEN):
                 continue
             if entry.is_symlink() or not entry.is_dir():
                 if entry.is_symlink() or not _is_rubbish(entry.name):
                     entry.unlink()
-                continue
-            shutil.rmtree(entry)
-            swept.append(entry)
+            elif entry.name != REMOVED:
+                (room / REMOVED).mkdir(exist_ok=True)
+                entry.rename(room / REMOVED / os.urandom(4).hex())
+                swept.append(entry)
+        (room / OPEN).unlink(missing_ok=True)
+        if (room / REMOVED).is_dir():
+            shutil.rmtree(room / REMOVED)
     except OSError as error:
         raise WriteFailedError(f"cannot remove {error.filename}: {error.strerror or error}") from error
     clear_room(series)
     return tuple(swept)
+
+
+def _refuse_link(room: Path) -> None:
+    """Raise UsageError when the room is a link: what that leads to is not ours to remove."""
+    if room.is_symlink():
+        raise UsageError(f"{room} is a link, and links are not followed", hint="remove it")
 
 
 def write_open(room: Path, edit_dir: Path) -> None:
@@ -141,4 +156,4 @@ def read_open(series: Path) -> Path | None:
 
 
 def _is_rubbish(name: str) -> bool:
-    return name in (".gitignore", *_PENDING[1:]) or name.startswith(_DRAFT)
+    return name in (".gitignore", REMOVED, *_PENDING[1:]) or name.startswith((_DRAFT, "..gitignore."))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from patchkit.errors import UsageError, WriteFailedError
+from patchkit.unfinished import unfinished
 
 
 def entries(folder: Path) -> Iterator[Path]:
@@ -61,26 +63,33 @@ def write_reports(reports: Mapping[Path, bytes]) -> None:
 
 
 def _write_whole(files: Mapping[Path, bytes], mode: int) -> None:
-    """Write files by renaming copies; those that are new get ``mode``."""
-    import tempfile  # noqa: PLC0415 - as in store/cache
-
-    ready: list[tuple[Path, Path]] = []
-    try:
+    """Write files by renaming copies; those that are new get ``mode``. What killed processes left of theirs goes."""
+    _allow_open_files(len(files))
+    with contextlib.ExitStack() as copies:
+        ready: list[tuple[Path, Path]] = []
         for path, content in files.items():
             # Nobody knows the unfinished copy; what is meant is the file that it was to become.
             with _telling(path):
-                handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-                ready.append((Path(name), path))
-                with os.fdopen(handle, "wb") as stream:
+                copy = copies.enter_context(unfinished(path))
+                ready.append((copy, path))
+                with copy.open("wb") as stream:
                     stream.write(content)
-                Path(name).chmod(path.stat().st_mode & 0o777 if path.exists() else mode)
-        for temporary, path in ready:
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                copy.chmod(path.stat().st_mode & 0o777 if path.exists() else mode)
+        for copy, path in ready:
             with _telling(path):
-                temporary.replace(path)
-    finally:
-        for temporary, _ in ready:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
+                copy.replace(path)
+
+
+def _allow_open_files(count: int) -> None:
+    """Make room for a lock on each of ``count`` files beside what is open already, as far as the system allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count + 256
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 @contextlib.contextmanager

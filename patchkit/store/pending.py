@@ -18,6 +18,7 @@ from patchkit.core.series import SCHEMA, Document
 from patchkit.errors import WriteFailedError
 from patchkit.store.documents import load_document, read_file
 from patchkit.store.files import write_files
+from patchkit.unfinished import sweep
 
 _LIST = "list.yaml"
 _COMMENT = "A write that was cut short; `patchkit rebase --continue` finishes it."
@@ -52,9 +53,11 @@ def write_all(place: Path, files: Mapping[Path, bytes], removed: Iterable[Path])
         raise WriteFailedError(f"cannot write {place}: {error.strerror or error}") from error
     try:
         write_files(files, gone)
-    except WriteFailedError:
+    except WriteFailedError as error:
         if not _begun(place):
             _done(place)
+        else:
+            error.hint = "some files are written; the next `patchkit rebase --continue` writes the rest"
         raise
     _done(place)
 
@@ -92,13 +95,9 @@ def _begun(place: Path) -> bool:
 
 
 def _sweep(files: Iterable[Path]) -> None:
-    """Remove the unfinished copies that ``write_files`` had made beside its files (tempfile's names)."""
-    try:
-        for path in files:
-            for copy in path.parent.glob(f".{path.name}.????????"):
-                copy.unlink()
-    except OSError as error:
-        raise WriteFailedError(f"cannot remove {error.filename}: {error.strerror or error}") from error
+    """Remove the unfinished copies that ``write_files`` had made beside its files."""
+    for path in files:
+        sweep(path)
 
 
 def _done(place: Path) -> None:

@@ -44,6 +44,8 @@ def parse_yaml(text: bytes, file: str) -> object:
     """Return the plain value of a YAML document. Raises StoreError with the 1-based line."""
     try:
         value: object = yaml.load(text, Loader=_Loader)  # noqa: S506 - _Loader is a safe loader
+        if b"*" in text:
+            _refuse_growth(yaml.compose(text, Loader=_Loader), file)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else None
@@ -51,6 +53,29 @@ def parse_yaml(text: bytes, file: str) -> object:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise StoreError(file, None, f"not valid YAML: {error}") from error
     return value
+
+
+def _refuse_growth(root: yaml.Node | None, file: str) -> None:
+    """Raise StoreError when aliases make far more values of a text than are written there, or an endless one."""
+    sizes: dict[int, int] = {}
+    todo: list[tuple[yaml.Node, bool]] = [(root, False)] if root is not None else []
+    while todo:
+        node, is_done = todo.pop()
+        parts = [part for pair in node.value for part in (pair if isinstance(pair, tuple) else (pair,))]
+        if not isinstance(node, yaml.CollectionNode):
+            sizes[id(node)] = 1
+        elif is_done:
+            sizes[id(node)] = 1 + sum(sizes[id(part)] for part in parts)
+            if sizes[id(node)] > _MOST_VALUES:
+                raise StoreError(
+                    file, f"line {node.start_mark.line + 1}", f"aliases make {sizes[id(node)]} values of it"
+                )
+        elif id(node) not in sizes:
+            sizes[id(node)] = _MOST_VALUES + 1  # until it is known: a value within itself has no size
+            todo += [(node, True), *((part, False) for part in parts)]
+
+
+_MOST_VALUES = 1_000_000
 
 
 def line_of(text: bytes, path: list[str | int]) -> int | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from patchkit.core.record import rename_folder, update_record
@@ -16,7 +15,10 @@ from patchkit.errors import ArchiveError, TreeError, UnsafePathError, UsageError
 from patchkit.trees.interface import Edits
 from patchkit.trees.new_folder import new_folder
 from patchkit.trees.paths import checked
+from patchkit.unfinished import unfinished
 
+_MOST_BYTES = 2**30
+"""Of all members; the largest wheel of megatron-core unpacks to about 20 million bytes."""
 _NEW_FILE_MODE = stat.S_IFREG | 0o644
 
 
@@ -116,14 +118,13 @@ def copy_wheel(wheel: WheelTree, destination_folder: Path) -> Path:
     made = destination_folder / wheel.path.name
     if made.exists() and made.samefile(wheel.path):
         return made
-    temporary = made.with_name(f".{made.name}.{os.getpid()}")
     try:
         destination_folder.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(wheel.path.read_bytes())
-        temporary.replace(made)
+        with unfinished(made) as building:
+            building.write_bytes(wheel.path.read_bytes())
+            building.chmod(_NEW_FILE_MODE)
+            building.replace(made)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         raise WriteFailedError(f"cannot write {made}: {error.strerror or error}") from error
     return made
 
@@ -149,13 +150,10 @@ def rewrite_wheel(wheel: WheelTree, destination_folder: Path, edits: Edits, loca
     target = destination_folder / name
     try:
         destination_folder.mkdir(parents=True, exist_ok=True)
-        building = target.with_name(f".{name}.patchkit-{os.urandom(4).hex()}")
-        try:
+        with unfinished(target) as building:
             _write_wheel(wheel, building, edits, folders)
+            building.chmod(_NEW_FILE_MODE)
             building.replace(target)
-        finally:
-            with suppress(FileNotFoundError):
-                building.unlink()
     except OSError as error:
         raise WriteFailedError(f"cannot write {target}: {error.strerror}") from error
     return target
@@ -165,7 +163,7 @@ def _write_wheel(wheel: WheelTree, path: Path, edits: Edits, folders: dict[str, 
     members = wheel.entries()
     known = {member.filename for member in members}
     added = [new for new in sorted(edits) if new not in known and edits[new] is not None]
-    with zipfile.ZipFile(path, "x") as archive:
+    with zipfile.ZipFile(path, "w") as archive:
         for member in members:
             if member.filename == wheel.record_path:
                 for new in added:
@@ -215,7 +213,10 @@ def _with_version(label: str, metadata: bytes | None, version: str) -> bytes:
 
 
 def _checked_members(label: str, entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-    """Return the files among ``entries`` by path."""
+    """Return the files among ``entries`` by path. No more is ever unpacked than the sizes that are looked at here."""
+    size = sum(entry.file_size for entry in entries)
+    if size > _MOST_BYTES:
+        raise ArchiveError(f"{label} unpacks to {size} bytes, more than the {_MOST_BYTES} that are read")
     members: dict[str, zipfile.ZipInfo] = {}
     folders: set[str] = set()
     for entry in entries:

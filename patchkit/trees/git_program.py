@@ -6,6 +6,7 @@ GitPython is left to what reads objects one by one (`trees/git.py`): importing i
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ _OWN_SETTINGS = (
     # What is written must not depend on whose machine it is, and nobody's hooks are ours to run.
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
+    "log.showSignature=false",
     "core.splitIndex=false",
     "i18n.commitEncoding=UTF-8",
 )
@@ -41,7 +43,9 @@ class GitProgram:
         # A lazy fetch of a partial clone must not ask for a password; a replacement must not pass for the original.
         self.environment = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
         """What git is told beside the environment of this process."""
-        if not download:
+        # Also for the git processes that others start: a download may run hooks.
+        self.environment |= _as_environment(_OWN_SETTINGS)
+        if not download or self._names_programs():
             # The variable is for git 2.44 and later; with no protocol allowed, older ones cannot fetch either.
             self.environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
         if "GIT_DIR" in os.environ or not (self.common / "config").exists():
@@ -49,6 +53,25 @@ class GitProgram:
             # settings is taken for a checkout by GitPython. Elsewhere git had better look itself: told where the
             # repository is, it does not ask who owns it (safe.directory).
             self.environment["GIT_DIR"] = os.fspath(self.folder)
+
+    def _names_programs(self) -> bool:
+        """Tell whether the settings of this repository itself, which may be a stranger's, name what a download runs."""
+        files = (self.common / "config", self.folder / "config.worktree")
+        try:
+            text = b"".join(file.read_bytes() for file in files if file.is_file()).lower()
+        except OSError:
+            return True  # git will say what is the matter, and nothing is downloaded before that
+        if not any(word in text for word in (b"promisor", b"partialclone", b"include")):
+            return False  # no partial clone, of which alone git downloads
+        environment = {"GIT_DIR": os.fspath(self.folder)}
+        command = ["config", "--list", "--name-only", "--show-scope", "-z"]
+        status, out, _problem = run_git(command, self.repository, environment=environment)
+        fields = os.fsdecode(out).split("\0")
+        # A git that knows no scopes (before 2.26) is not believed.
+        return status != 0 or any(
+            scope in ("local", "worktree") and _RUNS.fullmatch(name)
+            for scope, name in zip(fields[::2], fields[1::2], strict=False)
+        )
 
     @property
     def shallow(self) -> bool:
@@ -119,6 +142,25 @@ class GitProgram:
         above = os.pathsep.join((os.fspath(self.repository.resolve().parent), os.environ.get(_CEILING, "")))
         own = {_CEILING: above, **self.environment, **(environment or {})}
         return run_git(command, self.repository, stdin=stdin, environment=own, seconds=seconds)
+
+
+_RUNS = re.compile(
+    r"core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|credential\.(.*\.)?helper|protocol\..*"
+    r"|remote\..*\.(uploadpack|vcs)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Settings that make a download run something (git-config(1))."""
+
+
+def _as_environment(settings: Sequence[str]) -> dict[str, str]:
+    """Return variables that give git settings, behind those that it is given in this way already (git-config(1))."""
+    given = os.environ.get("GIT_CONFIG_COUNT", "")
+    first = int(given) if given.isdecimal() else 0
+    variables = {"GIT_CONFIG_COUNT": str(first + len(settings))}
+    for number, setting in enumerate(settings, first):
+        key, _, value = setting.partition("=")
+        variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return variables
 
 
 _CEILING = "GIT_CEILING_DIRECTORIES"

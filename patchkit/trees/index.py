@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from patchkit.errors import DigestMismatchError, IndexUnavailableError, TreeError, UsageError, WriteFailedError
 from patchkit.progress import Reporter, silent
 from patchkit.trees.paths import checked
+from patchkit.unfinished import unfinished
 
 if TYPE_CHECKING:
     from packaging.tags import Tag
@@ -163,14 +164,12 @@ def _is_kept(path: Path, sha256: str, reporter: Reporter) -> bool:
 
 
 def _download(distribution: str, version: str, wheel: _Wheel, cache: Path) -> None:
-    import tempfile  # noqa: PLC0415 - needed on a miss alone
-
     cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="fetching-", dir=cache) as folder:
-        requirements = Path(folder, "requirements.txt")
+    with unfinished(cache / "fetching", folder=True) as folder:
+        requirements = folder / "requirements.txt"
         requirements.write_text(f"{distribution}=={version} --hash=sha256:{wheel.sha256}\n", encoding="utf-8")
         status, printed = _pip(requirements, wheel, folder)
-        fetched = Path(folder, wheel.name)
+        fetched = folder / wheel.name
         if status != 0:
             raise _refusal(distribution, version, wheel, printed)
         if not fetched.is_file():
@@ -185,12 +184,12 @@ def _download(distribution: str, version: str, wheel: _Wheel, cache: Path) -> No
         fetched.replace(kept)
 
 
-def _pip(requirements: Path, wheel: _Wheel, folder: str) -> tuple[int, str]:
+def _pip(requirements: Path, wheel: _Wheel, folder: Path) -> tuple[int, str]:
     """Run pip as the user has set it up; return its exit status and what it printed."""
     import subprocess  # noqa: PLC0415 - needed on a miss alone
     import sys  # noqa: PLC0415
 
-    command = [sys.executable, "-m", "pip", "download", "--dest", folder, "--requirement", str(requirements)]
+    command = [sys.executable, "-m", "pip", "download", "--dest", str(folder), "--requirement", str(requirements)]
     command += ["--no-deps", "--only-binary=:all:", "--require-hashes", "--no-input", "--disable-pip-version-check"]
     # The file is chosen by its digest already; megatron-core has wheels for Pythons that its own metadata excludes.
     command += ["--ignore-requires-python", "--retries", "2", "--progress-bar", "off"]

@@ -87,6 +87,8 @@ def commit(journal: Journal, contents: Iterable[bytes], state_dir: Path) -> None
 
 def load(state_dir: Path) -> Journal:
     """Return the journal in ``state_dir``. Raises InterruptedWriteError when it cannot be read."""
+    if (state_dir / _NAME).is_symlink():
+        raise _unreadable(state_dir, "it is a link, and links are not followed")
     try:
         data = json.loads((state_dir / _NAME / _INDEX).read_bytes())
         if data["schema"] != _SCHEMA:
@@ -145,8 +147,16 @@ def _save(path: Path, content: bytes) -> None:
 def _discard(folder: Path) -> None:
     # What cannot be removed now is swept by the next write.
     with suppress(OSError):
-        for file in list(folder.iterdir()):
-            file.unlink()
+        # A tree may come from a stranger: what a link in the place of a journal leads to is not ours to remove.
+        if folder.is_symlink():
+            folder.unlink()
+            return
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            for name in os.listdir(descriptor):  # noqa: PTH208 - of the folder itself, whatever has its name by now
+                os.unlink(name, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
         folder.rmdir()
 
 

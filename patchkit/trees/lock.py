@@ -61,12 +61,12 @@ def _locked_file(state_dir: Path, tree: str) -> int:
     while True:
         with suppress(FileExistsError):
             state_dir.mkdir()
-        if not stat.S_ISDIR(state_dir.lstat().st_mode):
-            raise UnsafePathError(f"{state_dir} is no folder, and patchkit keeps its notes there")
         try:
+            if not stat.S_ISDIR(state_dir.lstat().st_mode):
+                raise UnsafePathError(f"{state_dir} is no folder, and patchkit keeps its notes there")
             descriptor = os.open(state_dir / _NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         except FileNotFoundError:
-            continue  # the holder removed the folder between our two calls
+            continue  # the holder removed the folder between two of our calls
         except OSError:
             with suppress(OSError):
                 state_dir.rmdir()

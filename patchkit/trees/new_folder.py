@@ -9,6 +9,7 @@ from pathlib import Path
 
 from patchkit.errors import TreeError, UnsafePathError, WriteFailedError
 from patchkit.trees.paths import checked
+from patchkit.unfinished import unfinished
 
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -61,20 +62,11 @@ def new_folder(destination: Path) -> Iterator[FolderWriter]:
     try:
         _refuse_occupied(destination)
         destination.parent.mkdir(parents=True, exist_ok=True)
-        building = destination.with_name(f".{destination.name}.patchkit-{os.urandom(4).hex()}")
-        building.mkdir()
+        with unfinished(destination, folder=True) as building:
+            yield FolderWriter(building)
+            building.rename(destination)
     except OSError as error:
         raise _failed(destination, error) from error
-    try:
-        yield FolderWriter(building)
-        building.rename(destination)
-    except BaseException as error:
-        import shutil  # noqa: PLC0415 - seldom needed
-
-        shutil.rmtree(building, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise _failed(destination, error) from error
-        raise
 
 
 def _refuse_occupied(destination: Path) -> None:

@@ -75,6 +75,9 @@ def undo_interrupted(root: Path, state_dir: Path) -> Interrupted | None:
     nothing changed, when a file holds neither its old nor its new content.
     """
     if journals.is_clean(state_dir):
+        # A write that was killed as its very last call was to come leaves an empty folder.
+        with suppress(OSError):
+            state_dir.rmdir()
         return None
     with _failing_clearly(root), exclusive(state_dir, str(root)):
         if not journals.exists(state_dir):

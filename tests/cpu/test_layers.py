@@ -23,10 +23,11 @@ ALLOWED: Mapping[str, frozenset[str]] = {
     # Written by a build.
     "_version": frozenset(),
     "errors": frozenset(),
+    "unfinished": frozenset(),
     "progress": frozenset(),
     "core": frozenset({"errors"}),
-    "trees": frozenset({"errors", "progress", "core"}),
-    "store": frozenset({"errors", "progress", "core"}),
+    "trees": frozenset({"errors", "progress", "unfinished", "core"}),
+    "store": frozenset({"errors", "progress", "unfinished", "core"}),
     "operations": frozenset({"", "errors", "progress", "core", "trees", "store"}),
     # An island: only the command line imports it.
     "tms": frozenset({"errors"}),

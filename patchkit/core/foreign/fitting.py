@@ -177,6 +177,9 @@ def _cut(path: str, depth: int) -> str:
 def _stripped(file: ForeignFile, depth: int, exists: Callable[[str], bool]) -> tuple[str | None, str | None]:
     old = None if file.old_path is None else _cut(file.old_path, depth) or file.old_path
     new = None if file.new_path is None else _cut(file.new_path, depth) or file.new_path
+    if file.git and old is not None and new is not None and old != new and not (file.renamed or file.copied):
+        # Only git's prefixes differ, and they are deeper than the folders that were taken off.
+        return old.split("/", 1)[-1], new.split("/", 1)[-1]
     if file.git or old is None or new is None:
         return old, new
     # diff -u names two files on a disk, such as x.py.orig and x.py, and means one.

@@ -38,7 +38,8 @@ def is_git_header(line: bytes) -> bool:
 def read_git_header(lines: list[bytes], at: int, name: str) -> tuple[FileHeader, int]:
     """Read git's headers from 0-based line ``at``; return them and the line behind.
 
-    Raises PatchFormatError for binary files, links and submodules, which cannot be carried as hunks.
+    Raises PatchFormatError for binary files, links and submodules, which cannot be carried as hunks, and for two files
+    without a rename, which git calls inconsistent.
     """
     start = at
     old, new = _git_paths(lines[at])
@@ -84,6 +85,12 @@ def read_git_header(lines: list[bytes], at: int, name: str) -> tuple[FileHeader,
         old, new = f"a/{old}", f"b/{new}"
     if old is None and new is None:
         raise PatchFormatError(name, start + 1, "this header names no file")
+    moved = "rename to" in fields or "copy to" in fields
+    if old is not None and new is not None and not moved and old != new and _tail(old) != _tail(new):
+        hint = "git says `rename from` and `rename to` between them; make the diff again"
+        raise PatchFormatError(
+            name, start + 1, f"this header names two files, {old} and {new}, and no rename", hint=hint
+        )
     header = FileHeader(
         old_path=old,
         new_path=new,
@@ -141,6 +148,10 @@ def _refuse_kind(mode: str, path: str | None, name: str, at: int) -> None:
     if mode and mode not in _KEPT_MODES:
         kind = {"120000": "a symbolic link", "160000": "a submodule"}.get(mode, f"of mode {mode}")
         raise PatchFormatError(name, at + 1, f"{_shown(path)} is {kind}, and only regular files are carried")
+
+
+def _tail(path: str) -> str:
+    return path.split("/", 1)[-1]
 
 
 def _shown(path: str | None) -> str:

@@ -38,7 +38,10 @@ class Cut(NamedTuple):
         return place, place
 
     def _below(self, at: int) -> int:
-        return self.rows[at] + self.lines[at].text.count("\n") + 1
+        # A string that is never closed takes the last line ending of the text with it, and blank lines at the end are a
+        # line without a text: neither has a physical line behind its last line ending.
+        line = self.lines[at]
+        return self.rows[at] + line.text.count("\n") + bool(line.end or line.text.rpartition("\n")[2])
 
 
 class _Piece(NamedTuple):

@@ -607,3 +607,23 @@ def test_a_bug_is_a_traceback_and_says_what_it_is(
     assert ran.err.endswith(
         "ZeroDivisionError: made up\nthis is a bug in patchkit; please report it with the lines above\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (OSError(errno.EIO, "Input/output error", "/a/b"), "cannot read or write /a/b: Input/output error"),
+        (OSError(errno.EACCES, "Permission denied"), "cannot read a file: Permission denied"),
+    ],
+    ids=["with a name", "without"],
+)
+def test_what_the_machine_refuses_anywhere_is_no_bug(
+    refused: Refused, tree: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, message: str
+) -> None:
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise error
+
+    monkeypatch.setattr("patchkit.cli.commands.apply.apply_in", fail)
+    ran = refused("apply", "--in", tree)
+
+    assert (ran.code, ran.out, ran.err) == (4, "", f"error: {message}\n")

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from trees.faults import full_disk
 from trees.snapshots import contents
 
 from patchkit.core.blobs import blob_id
@@ -343,15 +344,13 @@ def test_a_dry_run_says_the_same_and_writes_nothing(series: Path) -> None:
 
 def test_a_full_disk_changes_nothing(series: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = contents(series)
-    monkeypatch.setattr("patchkit.operations.staging.write_files", refuse)
-    with pytest.raises(WriteFailedError):
+    monkeypatch.setattr("patchkit.trees.journal.sync_folder", lambda _folder: full_disk())
+    with pytest.raises(WriteFailedError) as caught:
         take(edited("mode", b"else None", b"else 0"), series)
 
+    top = series.parent.parent
+    assert caught.value.message == f"cannot write to {top}: No space left on device; nothing was changed"
     assert contents(series) == before
-
-
-def refuse(*_: object) -> None:
-    raise WriteFailedError("full")
 
 
 # The law: what was captured is the tree, and capturing again changes nothing.

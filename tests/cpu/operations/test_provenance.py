@@ -65,7 +65,7 @@ def test_when_the_time_is_up_there_is_no_answer_and_that_is_said(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def late(*_command: str, **how: object) -> bytes:
-        assert how == {"seconds": 1.0}
+        assert how["seconds"] == 1.0
         raise TimeoutError
 
     monkeypatch.setattr(GitTree, "ask", late)

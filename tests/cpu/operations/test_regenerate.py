@@ -406,5 +406,7 @@ def test_a_disk_that_is_full_leaves_everything_as_it_was(series: Path) -> None:
 
     with tripped(lambda _: True, full_disk), pytest.raises(WriteFailedError) as caught:
         regenerate(series)
-    assert caught.value.message == f"cannot write {series / 'lock.yaml'}: No space left on device"
+    assert (
+        caught.value.message == f"cannot write to {series.parent.parent}: No space left on device; nothing was changed"
+    )
     assert contents(series) == before

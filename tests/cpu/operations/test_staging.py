@@ -6,7 +6,8 @@ import pytest
 from trees.snapshots import contents
 
 from patchkit.errors import StoreError
-from patchkit.operations.staging import staged, with_parents
+from patchkit.operations.staging import ready, staged
+from patchkit.progress import silent
 from patchkit.store.location import versions_file
 
 
@@ -26,7 +27,7 @@ def test_what_is_done_to_the_copy_is_done_to_the_series_on_commit_and_not_before
         (stage.folder / "lock.yaml").unlink()
         versions_file(stage.folder).write_text("versions")
         assert contents(series.parents[1]) == before
-        written = stage.commit()
+        written = stage.commit("import")
 
     after = {name: text for name, text in contents(series.parents[1]).items() if before.get(name) != text}
     assert after == {
@@ -41,7 +42,7 @@ def test_what_is_done_to_the_copy_is_done_to_the_series_on_commit_and_not_before
 def test_a_series_that_is_not_there_yet_is_made_on_commit(tmp_path: Path) -> None:
     with staged(tmp_path / "new" / "series") as stage:
         (stage.folder / "series.yaml").write_text("x")
-        stage.commit()
+        stage.commit("import")
 
     assert contents(tmp_path) == {"new/series/series.yaml": b"x"}
 
@@ -56,6 +57,6 @@ def test_errors_and_messages_name_the_real_folder(series: Path) -> None:
 def test_a_folder_of_one_word_gets_its_parents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
-    assert with_parents(Path("series")) == tmp_path / "series"
-    assert with_parents(Path("patches/megatron")) == Path("patches/megatron")
-    assert with_parents(tmp_path / "series") == tmp_path / "series"
+    assert ready(Path("series"), silent, dry_run=False) == tmp_path / "series"
+    assert ready(Path("patches/megatron"), silent, dry_run=False) == Path("patches/megatron")
+    assert ready(tmp_path / "series", silent, dry_run=False) == tmp_path / "series"

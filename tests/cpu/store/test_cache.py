@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -90,11 +89,10 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(handle: int, _mode: str) -> object:
-        os.close(handle)
+    def full(_self: Path, _content: bytes) -> int:
         raise OSError
 
-    monkeypatch.setattr(os, "fdopen", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     ContentCache(tmp_path).put("yaml", "key", 1)
 
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

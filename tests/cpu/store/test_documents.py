@@ -23,7 +23,7 @@ TEXT = PATCH.format(name="one")
         ("schema: 1", "schema: 2", "schema (line 1)", "Expected `int` <= 1"),
         ("schema: 1", "schema: '1'", "schema (line 1)", "Expected `int`, got `str`"),
         ("why: w", f"why: {'1' * 40}", "why (line 9)", "Expected `str`, got `int`"),
-        ("why: w", "why: &w [*w]", "why (line 9)", "Expected `str`, got `array`"),
+        ("why: w", "why: &w [*w]", "line 9", "aliases make 1000002 values of it"),
         ("    scope: <module>\n", "", "hunks[0] (line 13)", "Object missing required field `scope`"),
         ("scope: <module>", "scopes: <module>", "hunks[0] (line 13)", "Object contains unknown field `scopes`"),
         ("scope: <module>", "scope: [a]", "hunks[0].scope (line 16)", "Expected `str`, got `array`"),

@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from trees.faults import killed_at
 from trees.snapshots import contents, lay
 
-from patchkit.errors import StoreError, WriteFailedError
-from patchkit.store.edit_room import make_room, read_open, sweep_room, write_open
+from patchkit.errors import StoreError, UsageError, WriteFailedError
+from patchkit.store.edit_room import clear_room, make_room, read_open, sweep_room, write_open
 
 
 @pytest.fixture
@@ -107,3 +108,15 @@ def test_sweeping_takes_everything_but_a_write_that_was_cut_short(series: Path) 
 
     assert swept == (series / ".rebase" / "2.0", series / ".rebase" / "x")
     assert contents(series) == {".rebase/pending/list.yaml": b"l"}
+
+
+@pytest.mark.parametrize("sweep", [sweep_room, clear_room])
+def test_a_room_that_is_a_link_is_refused_and_what_it_leads_to_stays(
+    series: Path, tmp_path: Path, sweep: Callable[[Path], object]
+) -> None:
+    lay(tmp_path / "theirs", {"letters/a": b"a", ".gitignore": b""})
+    (series / ".rebase").symlink_to(tmp_path / "theirs")
+    with pytest.raises(UsageError, match="is a link, and links are not followed"):
+        sweep(series)
+
+    assert contents(tmp_path / "theirs") == {"letters/a": b"a", ".gitignore": b""}

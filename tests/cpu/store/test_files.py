@@ -47,17 +47,14 @@ def test_nothing_to_write_is_no_error(root: Path) -> None:
 
 def test_a_full_disk_changes_nothing_and_leaves_no_copy(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = snapshot(root)
-    opened: list[int] = []
-    fdopen = os.fdopen
+    synced: list[int] = []
 
-    def full_at_the_second(handle: int, mode: str) -> object:
-        opened.append(handle)
-        if len(opened) == 2:
-            os.close(handle)
+    def full_at_the_second(handle: int) -> None:
+        synced.append(handle)
+        if len(synced) == 2:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return fdopen(handle, mode)
 
-    monkeypatch.setattr(os, "fdopen", full_at_the_second)
+    monkeypatch.setattr(os, "fsync", full_at_the_second)
     with pytest.raises(WriteFailedError) as caught:
         write_files({root / "run": b"1", root / "private": b"2"}, [root / "old"])
 

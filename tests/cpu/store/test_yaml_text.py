@@ -220,3 +220,26 @@ def test_an_entry_is_inserted_before_the_comment_that_stands_in_front_of_the_nex
 def test_malformed_yaml_is_not_rewritten() -> None:
     with pytest.raises(StoreError, match=r"^f\.yaml: not valid YAML: "):
         rewrite_yaml(b"a: [", "f.yaml", lambda _: None)
+
+
+def bomb(levels: int) -> bytes:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]" for level in range(1, levels)]
+    return "\n".join(lines).encode() + b"\n"
+
+
+def test_aliases_that_make_far_more_of_a_text_than_it_has_are_refused() -> None:
+    assert parse_yaml(bomb(5), "f.yaml")
+    with pytest.raises(StoreError) as caught:
+        parse_yaml(bomb(30), "f.yaml")
+    assert caught.value.message == "f.yaml: line 6: aliases make 1111111 values of it"
+
+
+def test_a_value_within_itself_is_refused() -> None:
+    with pytest.raises(StoreError, match=r"^f\.yaml: line 1: aliases make 1000002 values of it"):
+        parse_yaml(b"a: &a [*a]\n", "f.yaml")
+
+
+def test_nesting_without_end_is_refused() -> None:
+    with pytest.raises(StoreError, match="not valid YAML"):
+        parse_yaml(b"[" * 100_000, "f.yaml")

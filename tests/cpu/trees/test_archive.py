@@ -387,3 +387,15 @@ def test_pip_installs_a_new_wheel_and_uninstalls_it_cleanly(tmp_path: Path) -> N
     assert "patchkit.json" in pip("show", "--files", "megatron-core")
     pip("uninstall", "--yes", "megatron-core")
     assert contents(site_packages) == {}
+
+
+def test_a_bomb_is_refused_before_anything_is_unpacked(tmp_path: Path) -> None:
+    path = make_wheel(tmp_path)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("megatron/core/bomb.py", b"0" * 1000)
+    # The size that the archive promises; no more than that is ever unpacked.
+    text = path.read_bytes().replace((1000).to_bytes(4, "little"), (2**31).to_bytes(4, "little"))
+    path.write_bytes(text)
+
+    with pytest.raises(ArchiveError, match=r"unpacks to 21\d+ bytes, more than the 1073741824 that are read"):
+        WheelTree(path)

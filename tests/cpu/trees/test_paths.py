@@ -30,6 +30,11 @@ def test_a_path_inside_a_tree_is_given_back(path: str) -> None:
         ("C:a", "it begins with a drive letter"),
         (".git/hooks/post-checkout", "it leads into a git repository"),
         ("a/.GIT/config", "it leads into a git repository"),
+        ("a/.g\u200cit/config", "it leads into a git repository"),
+        (".git./hooks/x", "it leads into a git repository"),
+        (".git /hooks/x", "it leads into a git repository"),
+        ("GIT~1/hooks/x", "it leads into a git repository"),
+        (".git::$INDEX_ALLOCATION/hooks/x", "it leads into a git repository"),
         ("a\ud800", "it is not text that a file name can hold"),
     ],
 )

@@ -552,3 +552,28 @@ def test_a_folder_without_write_permission_is_left_alone(tmp_path: Path) -> None
 def test_every_refusal_is_an_error_of_ours(tmp_path: Path) -> None:
     with pytest.raises(PatchkitError):
         write(tmp_path / "no-such-folder")
+
+
+@pytest.mark.parametrize("name", ["journal.old-1", "journal.tmp-1"])
+def test_a_link_in_the_place_of_an_old_journal_goes_and_what_it_leads_to_stays(tmp_path: Path, name: str) -> None:
+    lay(tmp_path / "theirs", {"letter": b"dear\n"})
+    root = tree(tmp_path / "t")
+    (root / ".patchkit").mkdir()
+    (root / ".patchkit" / name).symlink_to(tmp_path / "theirs")
+    write(root)
+
+    assert contents(tmp_path / "theirs") == {"letter": b"dear\n"}
+    assert not (root / ".patchkit" / name).is_symlink()
+
+
+def test_a_journal_that_is_a_link_is_not_read(tmp_path: Path) -> None:
+    text = b'{"schema": 1, "operation": "x", "token": "", "folders": [], "entries": []}'
+    lay(tmp_path / "theirs", {"journal.json": text})
+    root = tree(tmp_path / "t")
+    (root / ".patchkit").mkdir()
+    (root / ".patchkit" / "journal").symlink_to(tmp_path / "theirs")
+
+    for look in (left_behind, undo, write):
+        with pytest.raises(InterruptedWriteError, match="it is a link, and links are not followed"):
+            look(root)
+    assert contents(tmp_path / "theirs") == {"journal.json": text}

@@ -1,0 +1,67 @@
+"""The write of a series' files: all or nothing, and undone by the next command when it was cut short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from patchkit.errors import WriteFailedError
+from patchkit.progress import Reporter
+from patchkit.store.location import VERSIONS
+from patchkit.trees import transaction
+
+STATE = ".patchkit"
+"""Folder of lock and journal below that of the series; it goes away with them."""
+
+
+def write_series_files(folder: Path, files: Mapping[Path, bytes], removed: Iterable[Path], *, operation: str) -> None:
+    """Write ``files`` and remove ``removed``, all or nothing; they lie in ``folder`` or are its upstream_versions.yaml.
+
+    ``operation`` is what messages call the write. Raises TreeBusyError, UnsafePathError, WriteFailedError, and
+    InterruptedWriteError when an earlier one has to be undone first.
+    """
+    place = folder.resolve()
+    new = [parent for parent in (place, *place.parents) if not parent.exists()]
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        _take_back(new)
+        raise WriteFailedError(f"cannot write {folder}: {error.strerror}; nothing was changed") from error
+    root = _root(place)
+    edits: dict[str, bytes | None] = {_path(path, root): content for path, content in files.items()}
+    edits |= {_path(path, root): None for path in removed}
+    try:
+        transaction.write_all(root, edits, operation=operation, state_dir=place / STATE)
+    except BaseException:
+        _take_back(new)
+        raise
+
+
+def _take_back(folders: Iterable[Path]) -> None:
+    """Remove folders that were made, from the inside out, as far as nothing is in them."""
+    with suppress(OSError):
+        for folder in folders:
+            if folder.exists():
+                folder.rmdir()
+
+
+def undo_interrupted_write(folder: Path, reporter: Reporter) -> None:
+    """Put back the old files of a write that was cut short, and say so. Raises what ``undo_interrupted`` raises."""
+    place = folder.resolve()
+    if not place.is_dir():
+        return
+    undone = transaction.undo_interrupted(_root(place), place / STATE)
+    if undone is not None:
+        reporter.note(f"an interrupted {undone.operation} was undone: {len(undone.written)} files were put back")
+
+
+def _root(place: Path) -> Path:
+    """Return the folder below which all files are: upstream_versions.yaml may lie two levels above the series."""
+    above = place.parent.parent
+    return above if (above / VERSIONS).is_file() else place
+
+
+def _path(path: Path, root: Path) -> str:
+    # The file itself is left as it was named: a link in its place is refused by the write.
+    return (path.parent.resolve() / path.name).relative_to(root).as_posix()

@@ -1,0 +1,69 @@
+"""What is built beside its place: left by a kill, it goes with the next; in use, it stays."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from trees.faults import in_child, kill_self
+
+from patchkit.unfinished import sweep, unfinished
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def killed_while_building(place: Path, *, folder: bool) -> None:
+    def work() -> None:
+        with unfinished(place, folder=folder) as building:
+            (building / "inside" if folder else building).write_bytes(b"half")
+            kill_self()
+
+    assert os.WIFSIGNALED(in_child(work))
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_what_a_killed_process_left_goes_when_the_next_one_builds_for_the_same_place(
+    tmp_path: Path, folder: bool
+) -> None:
+    killed_while_building(tmp_path / "place", folder=folder)
+    killed_while_building(tmp_path / "other", folder=folder)
+    assert len(names(tmp_path)) == 2
+
+    with unfinished(tmp_path / "place", folder=folder) as building:
+        (building / "inside" if folder else building).write_bytes(b"whole")
+        building.rename(tmp_path / "place")
+    left = [name for name in names(tmp_path) if name != "place"]
+    assert (len(left), left[0].startswith(".other.patchkit-")) == (1, True)
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_what_another_process_is_building_stays(tmp_path: Path, folder: bool) -> None:
+    with unfinished(tmp_path / "place", folder=folder) as building:
+        assert in_child(lambda: sweep(tmp_path / "place")) == 0
+        assert names(tmp_path) == [building.name]
+
+    assert names(tmp_path) == []
+
+
+def test_a_link_with_such_a_name_and_what_it_leads_to_stay(tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "letter").write_bytes(b"dear\n")
+    (tmp_path / ".place.patchkit-1").symlink_to(tmp_path / "theirs")
+    sweep(tmp_path / "place")
+
+    assert names(tmp_path) == [".place.patchkit-1", "theirs"]
+    assert names(tmp_path / "theirs") == ["letter"]
+
+
+def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+    def fail() -> None:
+        with unfinished(tmp_path / "place") as building:
+            building.write_bytes(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert names(tmp_path) == []
