@@ -350,7 +350,7 @@ def relock(series: Path) -> None:
     [
         (("@@ -2,4 +2,4 @@", "@@ -2,4 +2,5 @@"), ":3: the counts in the hunk header disagree with the hunk's body"),
         ((" \n import sys", "\n import sys"), ":4: a blank context line has lost its leading space"),
-        (("--- a/", "+++ a/"), ": not a unified diff: Target without source"),
+        (("--- a/", "+++ a/"), ":3: a hunk with neither a file header nor another hunk right above it"),
     ],
 )
 def test_a_malformed_diff_is_named_with_its_line(
