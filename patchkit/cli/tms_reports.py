@@ -15,11 +15,16 @@ from patchkit.tms.triage import Triage
 from patchkit.tms.verdict import DefectStanding, Verdict
 
 
+def _tool() -> str:
+    """Which patchkit says so; a function, so that the schemas do not name the version that they were made with."""
+    return __version__
+
+
 class IdentifyReport(Item, frozen=True, kw_only=True):
     """The answer of `tms identify`."""
 
     schema: int = REPORT_SCHEMA
-    tool: str = __version__
+    tool: str = msgspec.field(default_factory=_tool)
     command: str = "tms identify"
     ok: bool
     """Whether it is known to be good enough for the series."""
@@ -38,7 +43,7 @@ class ProbeReport(Item, frozen=True, kw_only=True):
     """The answer of `tms probe`."""
 
     schema: int = REPORT_SCHEMA
-    tool: str = __version__
+    tool: str = msgspec.field(default_factory=_tool)
     command: str = "tms probe"
     ok: bool
     """Whether everything works that training with the series relies on."""
@@ -63,7 +68,7 @@ class TriageReport(Item, frozen=True, kw_only=True):
     """The answer of `tms triage`."""
 
     schema: int = REPORT_SCHEMA
-    tool: str = __version__
+    tool: str = msgspec.field(default_factory=_tool)
     command: str = "tms triage"
     ok: bool
     """Whether no log has something fatal."""
@@ -74,7 +79,7 @@ class BuildEnvReport(Item, frozen=True, kw_only=True):
     """The answer of `tms build-env`."""
 
     schema: int = REPORT_SCHEMA
-    tool: str = __version__
+    tool: str = msgspec.field(default_factory=_tool)
     command: str = "tms build-env"
     ok: bool
     """Whether nothing is missing that no variable sets."""
@@ -111,7 +116,7 @@ class CycleReport(Item, frozen=True, kw_only=True):
     """The answer of `tms cycle`."""
 
     schema: int = REPORT_SCHEMA
-    tool: str = __version__
+    tool: str = msgspec.field(default_factory=_tool)
     command: str = "tms cycle"
     ok: bool
     """Whether every row of every table is good."""
