@@ -11,6 +11,8 @@ from typing import Any
 
 from patchkit.errors import CapabilityError
 
+_START = "start the process with the environment of `patchkit tms env`"
+
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
@@ -41,14 +43,22 @@ def library_of(saver: Any) -> Any:
     except Exception as error:
         raise CapabilityError(
             f"torch_memory_saver does not start: {error}",
-            hint="start the process with the environment of `patchkit tms env`",
+            hint=_START,
         ) from error
     wrapper = getattr(getattr(saver, "_impl", None), "_binary_wrapper", None)
     if wrapper is not None:
         return wrapper.cdll
-    # 0.0.8 keeps it in its module.
+    # 0.0.8 keeps it in its module, and does nothing at all without it.
     known = getattr(sys.modules.get(type(saver).__module__), "_global_info", None)
-    return known.binary_info.cdll if known is not None else None
+    if known is None:
+        return None
+    if known.binary_info.cdll is None:
+        raise CapabilityError(
+            "torch_memory_saver is disabled in this process: LD_PRELOAD is not its library alone, and every pause would"
+            " free nothing",
+            hint=_START,
+        )
+    return known.binary_info.cdll
 
 
 def pools_of(saver: Any) -> Mapping[tuple[Any, ...], Any]:

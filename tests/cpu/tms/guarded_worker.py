@@ -9,6 +9,7 @@ it returned or raised, unless it died.
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import importlib
 import json
 import sys
@@ -658,6 +659,11 @@ def free_under_a_view(world: World) -> Any:
     del tensor
     world.guard.empty_cache()
     return [freed.alive, int(view[0])]
+
+
+def capabilities(world: World) -> Any:
+    found = dataclasses.asdict(world.guard.capabilities)
+    return sorted(name for name, there in found.items() if there)
 
 
 def main() -> None:

@@ -318,6 +318,38 @@ def test_copies_that_shall_be_retained_are_and_builds_that_always_do_are_no_erro
 
 
 @pytest.mark.network
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("0.0.8", []),
+        ("0.0.9", ["backup", "disable"]),
+        (OLD, ["backup", "disable"]),
+        (
+            NEW,
+            [
+                "backup",
+                "backup_pointer",
+                "disable",
+                "disk_backup",
+                "free_while_paused",
+                "nested_regions",
+                "pools_by_tag",
+            ],
+        ),
+    ],
+)
+def test_what_the_releases_can_do(run: Run, version: str, expected: list[str]) -> None:
+    assert run("capabilities", version, guarded=True) == expected, run.text
+
+
+@pytest.mark.network
+def test_the_oldest_release_without_its_library_frees_nothing_and_is_refused(run: Run) -> None:
+    # Hook mode torch preloads nothing, and 0.0.8 has no other way.
+    assert run("wake_and_save", "0.0.8", guarded=True, hook="torch") == "CapabilityError"
+    assert "torch_memory_saver is disabled in this process" in run.text
+
+
+@pytest.mark.network
 def test_the_lines_of_the_page_for_frameworks_run_as_they_stand(run: Run) -> None:
     assert run("lines_of_the_page", NEW, guarded=False) == [[7, 0], [7, 0]], run.text
 
