@@ -16,6 +16,8 @@ from patchkit.core.series import LockDocument
 from patchkit.errors import TreeError
 
 EVIDENCE_SCHEMA = 1
+WORKS = "works"
+"""What is expected of a case that shows no defect."""
 
 
 class Part(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
@@ -144,14 +146,14 @@ def judge_evidence(
 
 def _judged(case: CaseReport, lock: LockDocument, libraries: Mapping[str, tuple[str, str]]) -> Judged:
     failed = tuple(f"{rule.name}: {rule.detail or 'does not hold'}" for rule in case.rules if not rule.ok)
-    others = (*_other_megatron(case, lock), *_other_saver(case, libraries))
+    others = (*_other_megatron(case, lock), *_other_machine(case), *_other_saver(case, libraries))
     if not case.rules:
         failed = ("no rule was tried out on it",)
     if failed:
         return Judged(case, Standing.FAILED, (*failed, *others))
     if others:
         return Judged(case, Standing.UNVERIFIED, others)
-    return Judged(case, Standing.VERIFIED if case.expected == "works" else Standing.REPRODUCED, ())
+    return Judged(case, Standing.VERIFIED if case.expected == WORKS else Standing.REPRODUCED, ())
 
 
 def _other_megatron(case: CaseReport, lock: LockDocument) -> Iterator[str]:
@@ -173,6 +175,14 @@ def _other_megatron(case: CaseReport, lock: LockDocument) -> Iterator[str]:
 
 _OPTIONAL = ("megatron/training/",)
 """What the wheels of some releases leave out."""
+
+
+def _other_machine(case: CaseReport) -> Iterator[str]:
+    """Yield why nobody knows that the case ran to its end, on a GPU."""
+    if case.process is None and case.expected == WORKS:
+        yield "its process left nothing to look at"
+    if case.process is not None and case.process.gpu is None:
+        yield "there was no GPU in its process"
 
 
 def _other_saver(case: CaseReport, libraries: Mapping[str, tuple[str, str]]) -> Iterator[str]:

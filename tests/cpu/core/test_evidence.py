@@ -164,6 +164,14 @@ UNVERIFIED: dict[str, tuple[dict[str, Any], str]] = {
         {"saver": None, "hook": "none"},
         f"{LIBRARY} was in the process, which should have had none",
     ),
+    "a process that left nothing and should have worked": (
+        {"process": None},
+        "its process left nothing to look at",
+    ),
+    "a process without a GPU": (
+        {"process": msgspec.structs.replace(process(**{LIBRARY: NEW}), gpu=None)},
+        "there was no GPU in its process",
+    ),
     "a defect of a build that does not have it": (
         {"saver": "0.0.9.post1", "expected": "double-release", "process": None},
         f"{LIBRARY} (aaaaaaaaaaaa) is of 0.0.10, not 0.0.9.post1",
