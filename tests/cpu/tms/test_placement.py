@@ -68,6 +68,7 @@ def test_a_pool_is_known_by_the_key_of_its_region(key: tuple[Any, ...], expected
     [
         ({}, None),
         (INIT, Placement("default", Backup.HOST)),
+        ({**INIT, "TMS_INIT_ENABLE": "0"}, None),
         ({**INIT, "TMS_INIT_ENABLE_CPU_BACKUP": "0"}, Placement("default", Backup.NONE)),
         (
             {"TMS_INIT_ENABLE": "yes", "TMS_INIT_ENABLE_DISK_BACKUP": "TRUE"},
@@ -97,7 +98,9 @@ def test_in_hook_mode_torch_nothing_outside_regions_is_tracked() -> None:
 def test_what_was_asked_for_is_counted_where_torch_says_it() -> None:
     used = {"state": "active_allocated", "size": 8, "requested_size": 5}
     freed = {"state": "inactive", "size": 8, "requested_size": 7}
-    told = [{**segment(at, 16, (0, 1)), "blocks": [used, freed]} for at in (0, 16)]
+    # Freed, and still in use by a stream.
+    awaited = {"state": "active_awaiting_free", "size": 8, "requested_size": 3}
+    told = [{**segment(at, 16, (0, 1)), "blocks": [used, freed, awaited]} for at in (0, 16)]
     untold = {**segment(32, 16, (0, 2)), "blocks": [{"state": "active_allocated", "size": 8}]}
     other = segment(48, 16, (0, 9))
     pools = saver(("grad_buffer", False), ("param_buffer", True))
@@ -122,12 +125,47 @@ def test_memory_of_other_pools_is_not_tracked() -> None:
     assert found.bytes_by_tag() == {"grad_buffer": (16, 12), "default": (8, 1)}
 
 
+def test_segments_are_found_in_whatever_order_torch_lists_them() -> None:
+    snapshot = [segment(300, 50, (0, 2)), segment(100, 50, (0, 1)), segment(200, 50, (0, 9))]
+    found = placements_of(saver(("grad_buffer", False), ("x", True)), snapshot=snapshot, environment={})
+
+    assert found is not None
+    assert [found.at(at, 50) for at in (100, 200, 300)] == [UNBACKED, None, Placement("x", Backup.HOST)]
+
+
+def test_a_pause_frees_what_torch_holds_and_copies_what_has_a_backup_on_the_host() -> None:
+    keys = [("host", True), ("disk", False, True), ("grad_buffer", False)]
+    snapshot = [segment(100 * at, 2**at, (0, at), used=1) for at in (1, 2, 3, 4)]
+    found = placements_of(saver(*keys), snapshot=snapshot, environment={})
+
+    assert found is not None
+    assert found.tracked_bytes() == (2 + 4 + 8, 2)
+
+
+def test_what_an_older_torch_does_not_say_of_a_segment_counts_as_nothing() -> None:
+    plain = {"address": 0, "total_size": 8, "segment_pool_id": (0, 1)}
+    found = placements_of(saver(("grad_buffer", False)), snapshot=[plain], environment={})
+
+    assert found is not None
+    assert found.bytes_by_tag() == {"grad_buffer": (8, 0)}
+
+
+def test_a_pool_without_a_number_is_none_of_torch() -> None:
+    strange = saver(("grad_buffer", False))
+    strange._impl._mem_pools["weights", True] = object()
+    found = placements_of(strange, snapshot=[segment(0, 8, (0, 1))], environment={})
+
+    assert found is not None
+    assert found.at(0, 8) == UNBACKED
+
+
 @pytest.mark.parametrize(
     ("saver", "snapshot"),
     [
         # One pool for all tags (0.0.9); a torch that does not number pools.
         (SimpleNamespace(_impl=SimpleNamespace(_primary_mem_pool=object())), []),
         (saver(("grad_buffer", False)), [{"address": 0, "total_size": 1}]),
+        (saver(("grad_buffer", False)), [segment(1, 1, (0, 1)), {"address": 0, "total_size": 1}]),
     ],
 )
 def test_what_cannot_be_known_is_not_guessed(saver: Any, snapshot: list[dict[str, Any]]) -> None:
@@ -179,6 +217,30 @@ def test_buffers_of_megatron_are_found_with_main_gradients_outside_them() -> Non
         Buffer("chunk 0: buffers[0].param_data", parameters, "default", backup=True),
         Buffer("chunk 0: buffers[0].grad_data", gradients, "default", backup=True),
     )
+    # The gradients' flag alone, and the other one alone.
+    for grads, params in ((False, True), (True, False)):
+        found = ddp_buffers([SimpleNamespace(buffers=[dense])], grad_backup=grads, param_backup=params)
+        assert [(each.tag, each.backup) for each in found] == [
+            ("default", True) if params else ("param_buffer", False),
+            ("default", True) if grads else ("grad_buffer", False),
+            ("default", True) if grads else ("grad_buffer", False),
+        ]
+
+
+def test_a_backup_on_disk_is_one() -> None:
+    found = placements_of(saver(("default", False, True)), snapshot=[segment(0, 8, (0, 1))], environment={})
+    right = Buffer("on disk", tensor(0, 8), "default", backup=True)
+    wrong = Buffer("without", tensor(0, 8), "default", backup=False)
+
+    assert [each.name for each in verify_buffers([right, wrong], None, placements=found).misplaced] == ["without"]
+
+
+def test_where_nothing_can_be_known_nothing_is_required_in_vain() -> None:
+    verification = verify_buffers([], SimpleNamespace())
+
+    assert (verification.known, verification.checked, verification.misplaced) == (False, 0, ())
+    with pytest.raises(PlacementError, match="cannot tell where buffers lie: it has one memory pool for all tags"):
+        verification.require()
 
 
 def test_the_state_of_optimizers_is_found_inside_of_others_each_tensor_once() -> None:
@@ -194,6 +256,9 @@ def test_the_state_of_optimizers_is_found_inside_of_others_each_tensor_once() ->
         chained_optimizers=[SimpleNamespace(optimizer=adam), SimpleNamespace(chained_optimizers=[other, bare])]
     )
 
+    without = SimpleNamespace(optimizer=None, param_groups=other.param_groups, state=other.state)
+    twice = SimpleNamespace(optimizer=SimpleNamespace(optimizer=other))
+    assert [len(optimizer_buffers(each)) for each in (without, twice)] == [1, 1]
     assert optimizer_buffers(nested) == (
         Buffer("optimizer 0: group 0, parameter 0: exp_avg", moments["exp_avg"], "default", backup=True),
         Buffer("optimizer 0: group 0, parameter 0: exp_avg_sq", shared, "default", backup=True),

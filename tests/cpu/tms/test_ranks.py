@@ -136,6 +136,15 @@ def test_what_differs_is_said_with_both_sides_and_the_place() -> None:
     )
     with pytest.raises(RanksDisagreeError, match=r"groups at .*: rank 0 says \['a'\]; rank 1 says \['b'\]$"):
         require_same("groups", ["a"], lambda value: [value, ["b"]])
+    with pytest.raises(RanksDisagreeError, match=r"groups at .*: rank 0 says \['a'\]; rank 2 says \['b'\]$"):
+        require_same("groups", ["a"], lambda value: [value, value, ["b"]])
+
+
+def test_a_tag_that_the_first_rank_does_not_have_is_named() -> None:
+    guard = OffloadGuard(FakeSaver())
+    more = {**guard.describe(), "adapter": ("active",)}
+    with pytest.raises(RanksDisagreeError, match=r"rank 0 says adapter: None; rank 1 says adapter: \('active',\)$"):
+        require_same_state(guard, lambda value: [value, more])
 
 
 @pytest.mark.parametrize(
