@@ -386,6 +386,17 @@ def backup_in_place(world: World) -> Any:
     return [*found, int(part.sum())]
 
 
+def backup_of_a_storage_with_a_rest(world: World) -> Any:
+    """Ten bytes, of which two more would be a third number."""
+    memory = world.optimizer()
+    block = (ctypes.c_char * 10).from_address(memory.address)
+    storage = world.torch.frombuffer(block, dtype=world.torch.uint8).untyped_storage()
+    tensor = world.torch.empty(0).set_(storage, 0, (2,))
+    world.guard.pause()
+    view = world.cpu_backup(tensor)
+    return [list(view.shape), view.view(world.torch.uint8).tolist()]
+
+
 def backup_read_after_the_resume(world: World) -> Any:
     tensor = world.torch_tensor(world.optimizer())
     world.guard.pause()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from patchkit.errors import UnrestoredError
-from patchkit.tms import backups
-from patchkit.tms.backups import cpu_backup
+from patchkit.errors import CapabilityError, UnrestoredError
+from patchkit.tms import backups, capabilities
+from patchkit.tms.backups import backup_block, cpu_backup
 from patchkit.tms.guard import OffloadGuard
 from patchkit.tms.placement import Backup, Placement, Placements, Segment
 from patchkit.tms.states import State
@@ -20,10 +21,12 @@ from .fake_saver import FakeSaver
 COPY = "a copy"
 
 
-def answer(monkeypatch: pytest.MonkeyPatch, place: Placement | None, *, guard: OffloadGuard | None = None) -> Any:
+def answer(
+    monkeypatch: pytest.MonkeyPatch, place: Placement | None, *, guard: OffloadGuard | None = None, elements: int = 8
+) -> Any:
     storage = SimpleNamespace(data_ptr=lambda: 0, nbytes=lambda: 8)
     detached = SimpleNamespace(to=lambda device, copy: COPY if (device, copy) == ("cpu", True) else None)
-    tensor = SimpleNamespace(numel=lambda: 8, untyped_storage=lambda: storage, detach=lambda: detached)
+    tensor = SimpleNamespace(numel=lambda: elements, untyped_storage=lambda: storage, detach=lambda: detached)
     monkeypatch.setattr(backups, "placements_of", lambda _: Placements([Segment(0, 8, 8, 8, place)]))
     return cpu_backup(tensor, guard or OffloadGuard(FakeSaver()))
 
@@ -35,12 +38,22 @@ def answer(monkeypatch: pytest.MonkeyPatch, place: Placement | None, *, guard: O
         (Placement("default", Backup.DISK), None),
         (Placement("grad_buffer", Backup.NONE), None),
         (None, COPY),
+        # Of a region that was entered without the guard, which has not been paused then.
+        (Placement("weights", Backup.HOST), COPY),
     ],
 )
 def test_only_memory_with_a_backup_on_the_host_has_one(
     monkeypatch: pytest.MonkeyPatch, place: Placement | None, expected: object
 ) -> None:
     assert answer(monkeypatch, place) == expected
+
+
+def test_a_tensor_without_elements_is_copied_whatever_its_memory_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    guard = OffloadGuard(FakeSaver())
+    guard.pause()
+
+    for place in (Placement("default", Backup.HOST), Placement("grad_buffer", Backup.NONE)):
+        assert answer(monkeypatch, place, guard=guard, elements=0) == COPY
 
 
 def test_what_nobody_restored_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,6 +63,15 @@ def test_what_nobody_restored_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> 
     guard.resume(restore=False)
     with pytest.raises(UnrestoredError, match=r"cpu_backup\(\) at .*: tag weights"):
         answer(monkeypatch, Placement("weights", Backup.HOST), guard=guard)
+
+
+def test_a_build_that_finds_no_backup_is_told_by_the_place_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    saver = FakeSaver()
+    library = SimpleNamespace(tms_get_cpu_backup_pointer=lambda _address, _size: ctypes.POINTER(ctypes.c_uint8)())
+    monkeypatch.setattr(capabilities, "library_of", lambda _saver: library)
+    monkeypatch.setattr(backups, "library_of", lambda _saver: library)
+    with pytest.raises(CapabilityError, match=r"^cpu_backup\(\) at there: tag default: .* has no backup of it$"):
+        backup_block(1 << 12, 8, OffloadGuard(saver), tag="default", site="there")
 
 
 def test_nobody_pauses_or_resumes_while_it_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:

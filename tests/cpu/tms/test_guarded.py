@@ -258,6 +258,14 @@ def test_a_backup_of_a_conjugate_or_a_negation_is_one(run: Run) -> None:
 @pytest.mark.network
 @pytest.mark.behaviour
 @WITH_TORCH
+def test_a_backup_of_a_storage_that_is_no_multiple_of_its_numbers_is_one(run: Run) -> None:
+    found = run("backup_of_a_storage_with_a_rest", NEW, guarded=True, torch=True)
+    assert found == [[2], [5] * 8], run.text
+
+
+@pytest.mark.network
+@pytest.mark.behaviour
+@WITH_TORCH
 def test_a_backup_that_is_read_in_place_keeps_its_tag_from_being_resumed(run: Run) -> None:
     # Without the guard it reads memory that was given back.
     assert run("backup_read_after_the_resume", NEW, guarded=True, torch=True) == "HeldError"
