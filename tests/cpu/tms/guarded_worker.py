@@ -301,6 +301,16 @@ def communication_buffer_that_fails(world: World) -> Any:
     return world.device_bytes
 
 
+def communication_buffer_where_nothing_is_tracked(world: World) -> Any:
+    world.guard.pause()
+    world.guard.resume()
+    with world.guard.disable():
+        world.memory.allocate(3)
+    world.memory.allocate(4)
+    world.guard.pause()
+    return world.device_bytes
+
+
 def region_inside_a_tracked_process(world: World) -> Any:
     return world.parameters().read()
 

@@ -22,13 +22,20 @@ COPY = "a copy"
 
 
 def answer(
-    monkeypatch: pytest.MonkeyPatch, place: Placement | None, *, guard: OffloadGuard | None = None, elements: int = 8
+    monkeypatch: pytest.MonkeyPatch,
+    place: Placement | None,
+    *,
+    guard: OffloadGuard | None = None,
+    elements: int = 8,
+    pools: bool = True,
+    tag: str | None = None,
 ) -> Any:
     storage = SimpleNamespace(data_ptr=lambda: 0, nbytes=lambda: 8)
     detached = SimpleNamespace(to=lambda device, copy: COPY if (device, copy) == ("cpu", True) else None)
     tensor = SimpleNamespace(numel=lambda: elements, untyped_storage=lambda: storage, detach=lambda: detached)
-    monkeypatch.setattr(backups, "placements_of", lambda _: Placements([Segment(0, 8, 8, 8, place)]))
-    return cpu_backup(tensor, guard or OffloadGuard(FakeSaver()))
+    known = Placements([Segment(0, 8, 8, 8, place)]) if pools else None
+    monkeypatch.setattr(backups, "placements_of", lambda _: known)
+    return cpu_backup(tensor, guard or OffloadGuard(FakeSaver()), tag=tag)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +61,15 @@ def test_a_tensor_without_elements_is_copied_whatever_its_memory_is(monkeypatch:
 
     for place in (Placement("default", Backup.HOST), Placement("grad_buffer", Backup.NONE)):
         assert answer(monkeypatch, place, guard=guard, elements=0) == COPY
+
+
+def test_where_no_pool_says_it_the_tag_does_and_what_it_was_declared_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    guard = OffloadGuard(FakeSaver())
+    guard.add_tag("weights", backup=False, restore=lambda: None)
+    guard.add_tag("optimizer", backup=True)
+    found = [answer(monkeypatch, None, guard=guard, tag=tag, pools=False) for tag in (None, "optimizer", "weights")]
+
+    assert found == [COPY, COPY, None]
 
 
 def test_what_nobody_restored_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:

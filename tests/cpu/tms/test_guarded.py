@@ -153,6 +153,7 @@ CASES = [
     Case("T02", "sleep_again_after_emptying_the_cache", OLD, 5, 5),
     Case("R9", "communication_buffer_before_the_first_use", NEW, FAULT, 3),
     Case("R8, C21", "communication_buffer_that_fails", NEW, 1 << 20, 0),
+    Case("R8", "communication_buffer_where_nothing_is_tracked", NEW, 1 << 20, 2 << 20, REGIONS_ONLY),
     Case("T08", "region_inside_a_tracked_process", OLD, "AssertionError", "CapabilityError"),
     Case("C12", "disk_backup", OLD, 0, "CapabilityError", DISK),
     Case("C08", "one_tag_of_two_resumed", NEW, FAULT, "PausedError"),
