@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from patchkit.cli.evidence import known_libraries
-from patchkit.core.evidence import CaseReport, EvidenceReport, Process, Rule, print_evidence
+from patchkit.core.evidence import CaseReport, EvidenceReport, Process, Rule, parse_evidence, print_evidence
 from patchkit.operations.sources import load_workspace
 
 from .conftest import Command
@@ -163,3 +164,41 @@ def test_the_reports_of_this_project_are_about_the_series_as_it_is(patchkit: Com
     assert title == "# What GPUs have shown"
     assert shown == ran.out
     assert ran.code == 0
+
+
+COLUMNS = [("none", "off"), *((hook, flags) for hook in ("preload", "torch") for flags in ("off", "grads", "both"))]
+AT_THE_ENDS = ("restore_main", "restore_none", "retain", "checkpoint")
+
+
+def cases_by_release() -> dict[str, list[CaseReport]]:
+    found: dict[str, list[CaseReport]] = {}
+    for path in EVIDENCE.glob("*.json"):
+        for case in parse_evidence(path.read_bytes(), path.name).cases:
+            found.setdefault(case.megatron, []).append(case)
+    return dict(sorted(found.items()))
+
+
+def test_the_matrix_on_the_page_is_that_of_the_reports_and_has_no_empty_cell() -> None:
+    page = (EVIDENCE.parent / "evidence.md").read_text(encoding="utf-8")
+    shown = page.partition("| megatron-core | without TMS |")[2].partition("\n\n")[0].splitlines()[2:]
+    rows = []
+    for release, cases in cases_by_release().items():
+        counted = Counter((case.hook, case.flags, case.ranks) for case in cases)
+        assert {key[:2] for key in counted} == set(COLUMNS)
+        cells = [tuple(counted[hook, flags, ranks] for ranks in (1, 2)) for hook, flags in COLUMNS]
+        assert all(all(cell) for cell in cells)
+        rows.append(f"| {release} | {' | '.join(f'{one} + {two}' for one, two in cells)} |")
+
+    assert shown == rows
+
+
+def test_what_is_tried_at_the_ends_of_a_run_has_the_releases_that_the_page_names() -> None:
+    def releases(word: str, ranks: int) -> list[str]:
+        found = cases_by_release().items()
+        return [release for release, cases in found if any(word in each.id and each.ranks == ranks for each in cases)]
+
+    six = ["0.12.3", "0.13.1", "0.14.0", "0.15.3", "0.18.2", "0.19.2"]
+    assert {word: releases(word, 1) for word in AT_THE_ENDS} == dict.fromkeys(AT_THE_ENDS, six)
+    four = ["0.12.3", "0.14.0", "0.18.2", "0.19.2"]
+    assert {word: releases(word, 2) for word in AT_THE_ENDS} == dict.fromkeys(AT_THE_ENDS, four)
+    assert [releases("open_step", ranks) for ranks in (1, 2)] == [six, ["0.14.0", "0.19.2"]]
