@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from patchkit.core.carry import CarryResult, Status, Verdict, carry_file, carry_patch
 
 try:
-    from patchkit._version import __version__
+    from patchkit._version import __version__ as _built
 except ImportError:
     # A copy of the sources that nobody built or installed.
-    __version__ = "0+unknown"
+    _built = "0+unknown"
+# With its type, which mypy does not know where nobody built anything.
+__version__: str = _built
 
 __all__ = ["CarryResult", "Status", "Verdict", "__version__", "carry_file", "carry_patch"]
 
