@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from patchkit.errors import DirtyGradientsError
+from patchkit.errors import DirtyGradientsError, GuardUseError
 from patchkit.tms.capabilities import retain_backups as keep_backups
 from patchkit.tms.capabilities import retains_backups
 from patchkit.tms.growth import Counted
@@ -57,6 +57,14 @@ class OffloadGuard(Regions):
         host_memory: Callable[[], int] | None = None,
         device_memory: Callable[[], int] | None = None,
     ) -> None:
+        asked = {"tracked": tracked, "host_memory": host_memory, "device_memory": device_memory}
+        for name, given in asked.items():
+            if given is not None and not callable(given):
+                raise GuardUseError(
+                    f"OffloadGuard() at {call_site()}: {name} is called at each pause or resume, and an object of"
+                    f" {type(given).__name__} cannot be",
+                    hint="pass the function itself, without calling it",
+                )
         super().__init__(saver, tracked=tracked)
         self._plain = plain_functions(self.saver)
         self._free_while_paused = free_while_paused

@@ -242,10 +242,10 @@ def ddp_buffers(
 
     ``grad_backup`` and ``param_backup`` say whether they keep a backup, in which case their tag is ``default``. Main
     gradients outside grad_data (``extra_main_grads``) count as gradients. A buffer that holds both (MXFP8) is as the
-    gradients are.
+    gradients are. Raises PlacementError where no buffer can be looked for: a module of torch has other ``buffers``.
     """
     found = []
-    for at, chunk in enumerate(model_chunks):
+    for at, chunk in enumerate(_chunks(model_chunks)):
         for group in ("buffers", "expert_parallel_buffers"):
             for number, buffer in enumerate(getattr(chunk, group, ())):
                 place = f"chunk {at}: {group}[{number}]"
@@ -260,6 +260,29 @@ def ddp_buffers(
                 there = [part for part in parts if part[1] is not None]
                 found += [Buffer(f"{place}.{name}", tensor, *where) for name, tensor, where in there]
     return tuple(found)
+
+
+def _chunks(model_chunks: object) -> list[Any]:
+    """Return them, of which each has a list of buffers: with none found, nothing would be checked, and nothing zeroed.
+
+    Raises PlacementError.
+    """
+    problem = None
+    if not isinstance(model_chunks, Iterable):
+        problem = f"the model chunks are an object of {type(model_chunks).__name__}, not a list"
+        chunks = []
+    else:
+        chunks = list(model_chunks)
+        other = [at for at, chunk in enumerate(chunks) if not isinstance(getattr(chunk, "buffers", None), Sequence)]
+        if other:
+            kind = type(chunks[other[0]]).__name__
+            problem = f"chunk {other[0]} is a {kind}, which has no list of buffers"
+        elif not chunks:
+            problem = "there is no model chunk"
+    if problem is not None:
+        hint = "pass the list of Megatron's DistributedDataParallel objects, without a wrapper"
+        raise PlacementError(problem, (), hint=hint)
+    return chunks
 
 
 def optimizer_buffers(optimizer: Any, *, tag: str = "default", backup: bool = True) -> tuple[Buffer, ...]:

@@ -14,7 +14,17 @@ from patchkit.tms.capabilities import Capabilities, capabilities_of, check_envir
 from patchkit.tms.claims import Claim
 from patchkit.tms.growth import Counted, Growth, count_pools
 from patchkit.tms.placement import Backup, initial_placement
-from patchkit.tms.rules import check_name, other_contents, two_writers, unknown, unreadable, without_backup
+from patchkit.tms.rules import (
+    check_function,
+    check_name,
+    check_names,
+    check_switch,
+    other_contents,
+    two_writers,
+    unknown,
+    unreadable,
+    without_backup,
+)
 from patchkit.tms.states import GRADIENTS, State, Tag, call_site
 from patchkit.tms.tags import entered_without_backup, undeclared
 from patchkit.tms.views import Views
@@ -25,6 +35,12 @@ class Registry:
 
     def __init__(self, saver: Any = None, *, tracked: Callable[[], Counted] | None = None) -> None:
         self.saver = imports.saver() if saver is None else saver
+        if not all(callable(getattr(self.saver, name, None)) for name in ("pause", "resume", "region")):
+            raise GuardUseError(
+                f"OffloadGuard() at {call_site()}: an object of {type(self.saver).__name__} has no pause, resume and"
+                " region",
+                hint="from torch_memory_saver import torch_memory_saver, or leave it out",
+            )
         initial = initial_placement(os.environ)
         backup = initial is None or initial.backup is not Backup.NONE
         self._tags: dict[str, Tag] = {"default": Tag("default", backup)}
@@ -58,11 +74,14 @@ class Registry:
         a name such as ``actor``; for the tag ``grad_buffer`` the tensors that ``buffers`` returns are zeroed instead.
         With ``later`` nobody restores, because an update writes it: a resume leaves it unrestored until
         `mark_restored`. ``buffers`` also serves to poison. A tag can be declared again while it is active. Raises
-        OrderError while it is not, for a name that torch_memory_saver would take for another one, and for ``later``
-        with a restorer, which would never run.
+        OrderError while it is not, for a name that torch_memory_saver would take for another one, for ``later`` with a
+        restorer, which would never run, and for what is no function.
         """
         with self.entered("add_tag()") as here:
             check_name("add_tag()", name, here)
+            check_switch("add_tag()", name, backup, here)
+            check_function("add_tag()", name, "restore is called after each resume", restore, here)
+            check_function("add_tag()", name, "buffers is called for the tensors of the tag", buffers, here)
             if later and restore is not None:
                 raise two_writers("add_tag()", name, here)
             known = self._tags.get(name)
@@ -135,6 +154,7 @@ class Registry:
 
     def named_parameters(self, module: Any, *, tags: Iterable[str] = ()) -> Iterator[tuple[str, Any]]:
         """Yield parameters of ``module``, checking before each that ``tags`` (none: all but gradients) are there."""
+        check_names("named_parameters()", "tags", tags, call_site())
         names = tuple(tags) or self._kept()
         for name, parameter in module.named_parameters():
             self.check_readable(*names, call="named_parameters()")
@@ -157,6 +177,7 @@ class Registry:
         return tuple(name for name, tag in self._tags.items() if name != GRADIENTS)
 
     def _known(self, name: str, call: str, here: str) -> Tag:
+        check_name(call, name, here)
         if name not in self._tags:
             raise unknown(call, name, self._tags, here)
         return self._tags[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from patchkit.errors import ContentsError, MissingRestorerError, OrderError, PausedError, UnrestoredError
 from patchkit.tms.states import GRADIENTS, State, Tag
@@ -19,6 +19,43 @@ def check_name(call: str, name: object, here: str) -> None:
     if not isinstance(name, str) or not name or not name.isprintable():
         rule = "the name of a tag is a text that is not empty and can be printed"
         raise OrderError(call, tag=repr(name), rule=rule, here=here)
+
+
+def check_function(call: str, name: str, purpose: str, given: object, here: str) -> None:
+    """Raise OrderError for what is no function: it would be found out when the memory of the tag is gone."""
+    if given is not None and not callable(given):
+        rule = f"{purpose}, and an object of {type(given).__name__} cannot be called"
+        raise OrderError(call, tag=name, rule=rule, here=here, hint="pass a function, such as a lambda")
+
+
+def check_switch(call: str, name: str, backup: object, here: str) -> None:
+    """Raise OrderError for a text: the word no would count as a backup."""
+    if isinstance(backup, (str, bytes)):
+        raise OrderError(call, tag=name, rule=f"backup is True or False, not {backup!r}", here=here)
+
+
+def check_names(call: str, what: str, names: Iterable[str] | None, here: str) -> None:
+    """Raise OrderError for one text in the place of a list: its letters would be taken for tags."""
+    if isinstance(names, str):
+        rule = f"{what} is a list of tags, and this is one text"
+        raise OrderError(call, tag=repr(names), rule=rule, here=here, hint=f"[{names!r}]")
+
+
+def check_contents(call: str, contents: object, here: str) -> None:
+    """Raise OrderError unless contents are said by tag."""
+    if contents is not None and not isinstance(contents, Mapping):
+        rule = "contents says by tag what has to be in there, such as {'param_buffer': 'actor'}"
+        raise OrderError(call, tag=repr(contents), rule=rule, here=here)
+
+
+def check_tensors(tag: Tag, found: object, here: str) -> None:
+    """Raise OrderError when what ``tag.buffers`` returned is no list.
+
+    A tensor can be iterated over, too: it would be zeroed number by number.
+    """
+    if isinstance(found, (str, Mapping)) or hasattr(found, "zero_") or not isinstance(found, Iterable):
+        rule = f"it returned an object of {type(found).__name__}, not a list of tensors"
+        raise OrderError("buffers()", tag=tag.name, rule=rule, here=here, earlier=tag.site)
 
 
 def two_writers(call: str, name: str, here: str) -> OrderError:

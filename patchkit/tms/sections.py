@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from patchkit.errors import HeldError
+from patchkit.errors import GuardUseError, HeldError
 from patchkit.tms.registry import Registry
+from patchkit.tms.rules import check_contents, check_names
 from patchkit.tms.states import GRADIENTS, call_site
 
 
@@ -39,8 +40,9 @@ class Sections(Registry):
         For whatever holds addresses over a pause: process groups of NCCL, handles that were sent to other processes, a
         parameter gather that is under way in the gradient buffer.
         """
-        names = None if tags is None else frozenset(tags)
         with self.entered("take_hold()") as here:
+            check_names("take_hold()", "tags", tags, here)
+            names = None if tags is None else frozenset(tags)
             for name in names or ():
                 self._known(name, "take_hold()", here)
             hold = Hold(what, names, here)
@@ -48,7 +50,15 @@ class Sections(Registry):
         return hold
 
     def release(self, hold: Hold) -> None:
-        """Give a hold back; a second time changes nothing, nor does it in a process that was forked off."""
+        """Give a hold back; a second time changes nothing, nor does it in a process that was forked off.
+
+        Raises GuardUseError for anything but a hold: the one that was meant would stay, and nothing could be paused.
+        """
+        if not isinstance(hold, Hold):
+            raise GuardUseError(
+                f"release() at {call_site()}: an object of {type(hold).__name__} is no hold",
+                hint="pass what take_hold() returned; hold() is for a with statement, which releases",
+            )
         # There, a thread of the parent may have had the lock.
         if self._claim.here:
             with self._lock:
@@ -77,6 +87,8 @@ class Sections(Registry):
         call = f"{what}()"
         # In one piece: another thread may not pause between the check and the hold.
         with self.entered(call) as here:
+            check_names(call, "reads", reads, here)
+            check_contents(call, contents, here)
             names = tuple(dict.fromkeys([*(self._kept() if reads is None else reads), *(contents or ())]))
             self._check_growth(call, here)
             if names:

@@ -8,7 +8,8 @@ from typing import Any
 from patchkit.tms import imports
 from patchkit.tms.capabilities import pools_of
 from patchkit.tms.placement import placements_of
-from patchkit.tms.states import Tag
+from patchkit.tms.rules import check_tensors
+from patchkit.tms.states import Tag, call_site
 
 
 def zero(tag: Tag) -> None:
@@ -47,8 +48,15 @@ def forgotten_bytes(tag: Tag, saver: Any) -> int:
 
 
 def _tensors(tag: Tag) -> list[Any]:
-    """The buffers that there are: without the distributed optimizer, some of Megatron's are None."""
-    return [tensor for tensor in (tag.buffers() if tag.buffers else ()) if tensor is not None]
+    """The buffers that there are: without the distributed optimizer, some of Megatron's are None.
+
+    Raises OrderError for anything but a list.
+    """
+    if tag.buffers is None:
+        return []
+    found = tag.buffers()
+    check_tensors(tag, found, call_site())
+    return [tensor for tensor in found if tensor is not None]
 
 
 def undeclared(saver: Any, known: Collection[str]) -> dict[str, bool]:
