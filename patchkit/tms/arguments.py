@@ -36,6 +36,9 @@ _SWITCHES = (
 )
 """Arguments that are on or off: a text, such as the word false, would count as on."""
 
+_NO_ARGUMENTS = (type, Mapping, tuple, list, str, int, float, argparse.ArgumentParser)
+"""What has no arguments to set, such as the parser that has to be asked for them first."""
+
 _FSDP = ("use_megatron_fsdp", "use_torch_fsdp2", "use_custom_fsdp")
 
 
@@ -79,6 +82,7 @@ def resolve_offload_arguments(
     a value cannot be set; then nothing is changed.
     """
     _check_call(arguments, role, explicit)
+    _check_knowledge(symbols, restores_parameters=restores_parameters)
     draft = _Draft(arguments, explicit)
     _check_switches(draft)
     _imply(draft)
@@ -92,15 +96,26 @@ def resolve_offload_arguments(
     return draft.resolution()
 
 
-def _check_call(arguments: Any, role: str, explicit: Collection[str]) -> None:
+def _check_call(arguments: Any, role: str, explicit: Collection[object]) -> None:
     """What would go unnoticed otherwise: nothing is set in a dict, and a role of another name counts as an actor."""
-    if arguments is None or isinstance(arguments, (type, Mapping, tuple, list, str)):
+    if arguments is None or isinstance(arguments, _NO_ARGUMENTS):
         kind = f"the class {arguments.__name__}" if isinstance(arguments, type) else type(arguments).__name__
         raise ArgumentRuleError((f"a namespace or an object of a dataclass is expected, not {kind}",))
     if role not in ("actor", "critic"):
         raise ArgumentRuleError((f"role {role!r} is neither actor nor critic",))
     if isinstance(explicit, str):
         raise ArgumentRuleError((f"explicit holds names; {explicit!r} is one, and its letters are not meant",))
+    if others := [name for name in explicit if not isinstance(name, str)]:
+        raise ArgumentRuleError((f"explicit holds names; {others[0]!r} is none",))
+
+
+def _check_knowledge(symbols: object, *, restores_parameters: object) -> None:
+    """The same of what the caller says: in a text every part of a symbol would be found, and the word no is true."""
+    if symbols is not None and (isinstance(symbols, str) or not isinstance(symbols, Collection)):
+        kind = type(symbols).__name__
+        raise ArgumentRuleError((f"symbols holds names: package_symbols(package), not an object of {kind}",))
+    if isinstance(restores_parameters, (str, bytes)):
+        raise ArgumentRuleError((f"restores_parameters is True or False, not {restores_parameters!r}",))
 
 
 def _check_switches(draft: _Draft) -> None:
@@ -192,6 +207,8 @@ def _derive_flags(draft: _Draft, *, restores_parameters: bool, role: str) -> Non
         )
     if PARAM not in draft.explicit:
         lost = _why_parameters_stay(draft, obstacle, restores_parameters=restores_parameters, role=role)
+        if lost and not obstacle and draft.get(PARAM):
+            draft.warnings.append(f"{PARAM} was on, and is off now: {lost}")
         draft.set(PARAM, to=not lost, because=lost or f"{OFFLOAD}: somebody restores the parameters")
     if _mxfp8_shares(draft) and GRAD not in draft.explicit and bool(draft.get(GRAD)) != bool(draft.get(PARAM)):
         because = "MXFP8 parameters and gradients share a buffer, and the parameters keep their backup"
@@ -287,8 +304,11 @@ def reset_arg(parser: argparse.ArgumentParser, name: str, **options: Any) -> Non
     """Add the option ``name``, or let it be as ``options`` say when ``parser`` has it (``--record-memory-history``).
 
     With a default and nothing else that differs, the option stays as it is with the new default. Otherwise it is
-    replaced and keeps its destination; its other names stay with the old one.
+    replaced and keeps its destination; its other names stay with the old one. Raises ArgumentRuleError for a name
+    without dashes, of which argparse would make an argument that is always there.
     """
+    if not name or name[0] not in parser.prefix_chars:
+        raise ArgumentRuleError((f"an option is expected, such as --record-memory-history, not {name!r}",))
     known = parser._option_string_actions.get(name)  # noqa: SLF001 - argparse has no public way to look
     if known is None:
         parser.add_argument(name, **options)

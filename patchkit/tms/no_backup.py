@@ -20,13 +20,15 @@ def enable_no_backup(
     ``ddp_config``. A field of the config goes first, and then nothing is returned; else a keyword that the constructor
     of ``ddp_class`` names (``**kwargs`` is no evidence), which is also put into ``target`` when that is a mapping.
     Raises CapabilityError when there is neither, or the config is frozen, ArgumentRuleError with nccl_ub and for a
-    class instead of an object of it, and then sets nothing.
+    class instead of an object of it or the reverse, and then sets nothing.
     """
     wanted = [name for name, on in ((GRAD, grad), (PARAM, param)) if on]
     is_mapping = isinstance(target, MutableMapping)
     config = target.get("ddp_config") if is_mapping else target
     if isinstance(config, type):
         raise ArgumentRuleError((f"a config is expected, not the class {config.__name__}: all would have the flags",))
+    if ddp_class is not None and not isinstance(ddp_class, type):
+        raise ArgumentRuleError((f"ddp_class is a class, not an object of {type(ddp_class).__name__}",))
     if wanted and getattr(config, "nccl_ub", False):
         raise ArgumentRuleError(
             (f"{' and '.join(wanted)} cannot work: nccl_ub allocates the buffers in a pool of NCCL",)

@@ -194,6 +194,10 @@ def test_what_may_surprise_is_a_warning(
             ("offload_train is neither true nor false: 'False'", "nccl_ub is neither true nor false: '0'"),
         ),
         ({}, {"explicit": GRAD}, (f"explicit holds names; '{GRAD}' is one, and its letters are not meant",)),
+        ({}, {"explicit": [1]}, ("explicit holds names; 1 is none",)),
+        ({}, {"symbols": "tms_pause"}, ("symbols holds names: package_symbols(package), not an object of str",)),
+        ({}, {"symbols": object()}, ("symbols holds names: package_symbols(package), not an object of object",)),
+        ({}, {"restores_parameters": "no"}, ("restores_parameters is True or False, not 'no'",)),
     ],
 )
 def test_what_cannot_work_is_refused_with_every_rule(
@@ -478,3 +482,40 @@ def test_user_buffers_of_nccl_are_refused() -> None:
     with pytest.raises(ArgumentRuleError, match="nccl_ub allocates the buffers in a pool of NCCL"):
         enable_no_backup(NewConfig(nccl_ub=True))
     assert enable_no_backup(NewConfig(nccl_ub=True), grad=False) == {}
+
+
+@pytest.mark.parametrize("given", [argparse.ArgumentParser(), 3, True])
+def test_a_parser_that_nobody_asked_has_no_arguments(given: object) -> None:
+    with pytest.raises(ArgumentRuleError) as caught:
+        resolve_offload_arguments(given)
+    kind = type(given).__name__
+    assert caught.value.violations == (f"a namespace or an object of a dataclass is expected, not {kind}",)
+
+
+@pytest.mark.parametrize(
+    ("how", "because"),
+    [
+        ({}, "nobody restores the parameters"),
+        ({"restores_parameters": True, "role": "critic"}, "nobody keeps another copy of a critic's parameters"),
+    ],
+)
+def test_a_flag_that_was_on_is_not_taken_back_in_silence(how: dict[str, Any], because: str) -> None:
+    found, warnings = resolved({OFFLOAD: True, PARAM: True}, **how)
+
+    assert found == {OFFLOAD: True, GRAD: True, PARAM: False}
+    assert warnings == (f"{PARAM} was on, and is off now: {because}",)
+
+
+@pytest.mark.parametrize("name", ["record-memory-history", ""])
+def test_what_is_no_option_is_not_added_as_an_argument_that_is_always_there(name: str) -> None:
+    parser = argparse.ArgumentParser()
+    with pytest.raises(ArgumentRuleError) as caught:
+        reset_arg(parser, name, action="store_true")
+    assert caught.value.violations == (f"an option is expected, such as --record-memory-history, not {name!r}",)
+    assert vars(parser.parse_args([])) == {}
+
+
+def test_ddp_is_a_class() -> None:
+    with pytest.raises(ArgumentRuleError) as caught:
+        enable_no_backup({}, ddp_class=Namespace())  # type: ignore[arg-type]
+    assert caught.value.violations == ("ddp_class is a class, not an object of Namespace",)
