@@ -9,7 +9,7 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from patchkit.errors import UsageError
+from patchkit.errors import TreeError, UsageError
 from patchkit.store.files import write_reports
 from patchkit.tms.chart import as_png, as_svg, colour, in_words
 from patchkit.tms.estimate import Estimate
@@ -57,14 +57,19 @@ class Arguments(dict[str, Any]):
 def read_arguments(file: Path | None, assignments: Sequence[str]) -> Arguments:
     """Return Megatron's arguments by name: a JSON object, and NAME=VALUE over it.
 
-    A value is JSON, Python's True, False or None, or else text.
+    A value is JSON, Python's True, False or None, or else text. Raises TreeError for a file that cannot be read,
+    UsageError for one that holds no JSON object.
     """
     found = Arguments({})
     if file is not None:
         try:
             values = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{file}: {error}") from error
+        except OSError as error:
+            raise TreeError(f"cannot read {file}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{file}: a JSON object is expected: it is no text in UTF-8") from error
+        except ValueError as error:
+            raise UsageError(f"{file}: a JSON object is expected: {error}") from error
         if not isinstance(values, dict):
             raise UsageError(f"{file}: a JSON object is expected")
         found = Arguments(values)
@@ -122,11 +127,14 @@ def keeps_backups(version: str) -> bool:
     return release < Version("0.0.10")
 
 
-def write_picture(file: Path, estimate: Estimate) -> None:
-    """Write the bars as PNG where the name ends so, else as SVG. Raises WriteFailedError, UsageError without Pillow."""
+def write_pictures(files: Sequence[Path], estimate: Estimate) -> None:
+    """Write the bars as PNG where a name ends so, else as SVG. Raises WriteFailedError, UsageError without Pillow."""
     title = "bytes of a rank by phase"
-    text = as_png(estimate, title) if file.suffix == ".png" else as_svg(estimate, title).encode()
-    write_reports({file: text})
+    texts = {
+        file: as_png(estimate, title) if file.suffix == ".png" else as_svg(estimate, title).encode() for file in files
+    }
+    if texts:
+        write_reports(texts)
 
 
 def print_estimate(estimate: Estimate) -> None:

@@ -122,9 +122,7 @@ def as_png(estimate: Estimate, title: str) -> bytes:
     try:
         image, draw, fonts = (importlib.import_module(f"PIL.{name}") for name in ("Image", "ImageDraw", "ImageFont"))
     except ImportError as error:
-        raise UsageError(
-            f"a PNG needs Pillow: {error}", hint="pip install 'megatron-patchkit[png]', or write an SVG"
-        ) from error
+        raise UsageError(f"a PNG needs Pillow: {error}", hint="pip install pillow, or write an SVG") from error
     drawing = drawn(estimate, title)
     canvas: Any = image.new("RGB", (drawing.width * _SCALE, drawing.height * _SCALE), "white")
     pen: Any = draw.Draw(canvas)

@@ -103,12 +103,14 @@ def from_megatron(arguments: Mapping[str, Any]) -> tuple[Shape, Layout]:
     def need(*names: str) -> int:
         found = next((arguments[name] for name in names if arguments.get(name) is not None), None)
         if not _is_number(found, 1):
-            raise UsageError(f"{' or '.join(names)} is needed, as a positive number; it is {found!r}")
+            said = "not given" if found is None else repr(found)
+            raise UsageError(f"{' or '.join(names)} is needed, as a positive number; it is {said}")
         return found
 
     for name in _UNKNOWN:
         if get(name) and not (name == "encoder_num_layers" and get(name) == get("num_layers")):
             raise UsageError(f"{name} {get(name)!r} is not known here")
+    _check_given(arguments)
     hidden, heads = need("hidden_size"), need("num_attention_heads")
     experts = get("num_moe_experts", get("num_experts", 0))
     gated = bool(get("swiglu", False) or get("gated_linear_unit", False))
@@ -148,9 +150,20 @@ def from_megatron(arguments: Mapping[str, Any]) -> tuple[Shape, Layout]:
         predictors=1 if get("mtp_use_repeated_layer") and get("mtp_num_layers") else get("mtp_num_layers", 0),
     )
     layout = _layout(arguments, need, get)
+    exactly(heads, layout.tensor, "attention heads over tensor parallelism")
     if layout.pipeline > 1 and get("virtual_pipeline_model_parallel_size", 1) > 1 and len(set(shape.kinds)) > 1:
         raise UsageError("virtual pipeline stages with layers of several kinds are not known here")
     return shape, layout
+
+
+def _check_given(arguments: Mapping[str, Any]) -> None:
+    """Raise UsageError with every name that is needed of each model and not there, when these are several."""
+    needed = [("hidden_size",), ("num_attention_heads",), ("padded_vocab_size", "vocab_size")]
+    if not (arguments.get("hybrid_layer_pattern") or arguments.get("hybrid_override_pattern")):
+        needed.append(("num_layers",))
+    missing = [" or ".join(names) for names in needed if all(arguments.get(name) is None for name in names)]
+    if len(missing) > 1:
+        raise UsageError(f"{', '.join(missing)} are needed, and not given")
 
 
 def _is_number(value: Any, least: int) -> TypeGuard[int]:

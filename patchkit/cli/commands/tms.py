@@ -10,7 +10,7 @@ import click
 from msgspec import structs
 
 from patchkit.cli.commands import tms_cycle
-from patchkit.cli.estimate import keeps_backups, precision, print_estimate, read_arguments, write_picture
+from patchkit.cli.estimate import keeps_backups, precision, print_estimate, read_arguments, write_pictures
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import format_option
 from patchkit.cli.output import print_json
@@ -27,7 +27,7 @@ from patchkit.cli.saver import (
     triage_lines,
 )
 from patchkit.cli.tms_reports import BuildEnvReport, identify_report, probe_report, triage_report
-from patchkit.errors import TmsError
+from patchkit.errors import TmsError, UsageError
 from patchkit.store.cache import default_cache
 from patchkit.tms.build import build_needs, needs_as_shell
 from patchkit.tms.environment import FORMATS
@@ -194,10 +194,11 @@ def triage_command(*, logs: tuple[BinaryIO, ...], style: str) -> int:
 @click.option(
     "--svg",
     "--png",
-    "picture",
+    "pictures",
+    multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write the bars as a picture too; FILE.png is a PNG, anything else an SVG.",
+    help="Write the bars as a picture too; FILE.png is a PNG, anything else an SVG. Can be repeated.",
 )
 @format_option
 def estimate_command(
@@ -213,10 +214,12 @@ def estimate_command(
     step_bytes: int,
     activations: int,
     untracked: int,
-    picture: Path | None,
+    pictures: tuple[Path, ...],
     style: str,
 ) -> int:
     """Estimate the device and host memory of a rank in each phase, from Megatron's arguments (docs/estimate.md)."""
+    if step_bytes and hook_mode != "torch":
+        raise UsageError("--step-bytes is about --hook-mode torch: else what a step had is given back")
     arguments = read_arguments(config, assignments)
     bytes_of = precision(arguments)
     if no_param_backup and not bytes_of["distributed_optimizer"]:
@@ -236,8 +239,7 @@ def estimate_command(
     found = estimate(*from_megatron(arguments), setting)
     for name in arguments.idle:
         click.echo(f"note: nothing here depends on {name}; is that its name in Megatron's namespace?", err=True)
-    if picture is not None:
-        write_picture(picture, found)
+    write_pictures(pictures, found)
     if style == "json":
         print_json(found)
     else:

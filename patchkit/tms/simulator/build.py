@@ -74,7 +74,7 @@ def _compiler() -> list[str]:
         return [sys.executable, "-m", "ziglang", "cc"]
     raise SimulatorError(
         "there is no C compiler to build the simulator with",
-        hint="install gcc or clang, or the extra simulator: pip install 'megatron-patchkit[simulator]'",
+        hint="install gcc or clang, or the package ziglang: pip install ziglang",
     )
 
 

@@ -322,10 +322,15 @@ def test_other_kinds_of_models_are_read_by_name() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"num_layers": None}, "num_layers is needed, as a positive number; it is None"),
+        ({"num_layers": None}, "num_layers is needed, as a positive number; it is not given"),
+        # Each that is missing, at once.
+        (
+            {"hidden_size": None, "num_attention_heads": None, "vocab_size": None},
+            "hidden_size, num_attention_heads, padded_vocab_size or vocab_size are needed, and not given",
+        ),
         ({"vocab_size": "many"}, "padded_vocab_size or vocab_size is needed, as a positive number; it is 'many'"),
         ({"pipeline_model_parallel_size": 3}, "layers over pipeline stages: 32 cannot be divided by 3"),
-        ({"tensor_model_parallel_size": 3}, "attention over tensor parallelism: 41943040 cannot be divided by 3"),
+        ({"tensor_model_parallel_size": 3}, "attention heads over tensor parallelism: 32 cannot be divided by 3"),
         ({"num_experts": 8, "moe_layer_freq": "2"}, "moe_layer_freq '2' is no positive number, and no list of 0 and 1"),
         ({"num_experts": 8, "moe_layer_freq": [0, 1]}, r"moe_layer_freq \[0, 1\] is no positive number, and no list"),
         ({"num_experts": 8, "moe_layer_freq": -1}, "moe_layer_freq -1 is no positive number"),
@@ -444,7 +449,7 @@ def test_without_pillow_a_png_is_refused_with_what_to_do(
     code, out, err = command("tms", "estimate", config, "--png", tmp_path / "bars.png")
 
     assert (code, out, list(tmp_path.glob("*.png"))) == (2, "", [])
-    assert "pip install 'megatron-patchkit[png]', or write an SVG" in err
+    assert "hint: pip install pillow, or write an SVG" in err
 
 
 @pytest.mark.parametrize(
@@ -474,8 +479,6 @@ def test_in_hook_mode_torch_the_pool_keeps_what_the_step_had(command: Command, c
 
     plain = packing()
     assert plain == PACKING
-    # Without a region's pool what the step had is given back.
-    assert packing("--step-bytes", "4") == plain
     kept, with_step = packing("--hook-mode", "torch"), packing("--hook-mode", "torch", "--step-bytes", "4")
     assert plain < kept < with_step
 
@@ -486,7 +489,8 @@ def test_in_hook_mode_torch_the_pool_keeps_what_the_step_had(command: Command, c
         (["--tms", "0.0.8"], "--tms 0.0.8: it has no backups, so that a pause loses everything"),
         (["--tms", "main"], "--tms main: a release is expected, such as 0.0.10"),
         (["--set", "layers"], "--set layers: NAME=VALUE is expected"),
-        (["--set", "num_layers=2"], "hidden_size is needed"),
+        (["--set", "num_layers=2"], "hidden_size, num_attention_heads, padded_vocab_size or vocab_size are needed"),
+        (["--step-bytes", "4"], "--step-bytes is about --hook-mode torch"),
         (["--set", "bf16=no"], "bf16 is neither true nor false: 'no'"),
         ([Path(__file__)], "test_estimate.py: "),
     ],
@@ -496,6 +500,31 @@ def test_a_question_that_makes_no_sense_is_code_2(command: Command, words: list[
 
     assert (code, out) == (2, "")
     assert message in err
+
+
+@pytest.mark.parametrize("name", ["nothing.json", "."])
+def test_a_file_that_cannot_be_read_is_code_4_as_everywhere(command: Command, tmp_path: Path, name: str) -> None:
+    code, out, err = command("tms", "estimate", tmp_path / name)
+
+    assert (code, out) == (4, "")
+    assert err.startswith(f"error: cannot read {tmp_path / name}: ")
+
+
+def test_a_file_that_is_no_text_is_named(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "bars.png").write_bytes(b"\x89PNG")
+
+    code, out, err = command("tms", "estimate", tmp_path / "bars.png")
+
+    assert (code, out) == (2, "")
+    assert err == f"error: {tmp_path / 'bars.png'}: a JSON object is expected: it is no text in UTF-8\n"
+
+
+def test_both_pictures_are_written_where_both_are_asked_for(command: Command, config: Path, tmp_path: Path) -> None:
+    code, _, err = command("tms", "estimate", config, "--svg", tmp_path / "a.svg", "--png", tmp_path / "a.png")
+
+    assert (code, err) == (0, "")
+    assert (tmp_path / "a.svg").read_bytes().startswith(b"<svg ")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_example_of_the_page_is_what_comes_of_it(command: Command, tmp_path: Path) -> None:
