@@ -17,11 +17,13 @@ import pytest
 
 from patchkit.core.evidence import Rule, print_evidence
 from patchkit.errors import PatchkitError
+from patchkit.operations.sources import load_workspace
 from patchkit.tms.cycle.cases import DEFECTIVE, Case
 from patchkit.tms.cycle.gpus import Machine, look_at_machine
 from patchkit.tms.cycle.matrix import Plan
 from patchkit.tms.cycle.on_gpu import Answered, Replay, Runs
 
+from .options import problems
 from .recording import Recorder, table
 from .sites import Places
 
@@ -48,9 +50,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--at-once", type=int, default=AT_ONCE, metavar="N", help=f"Cases at a time. Default: {AT_ONCE}.")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse what cannot work before anything runs, and know releases by any of their names."""
+    if not hasattr(config.option, "at_once"):
+        return  # This folder was not named on the command line, so that pytest does not know its options.
+    workspace = load_workspace()
+    if found := list(problems(vars(config.option), workspace)):
+        raise pytest.UsageError("\n".join(found))
+    config.option.megatron = [workspace.target(name).name for name in config.option.megatron or MEGATRON]
+
+
 def plan_of(config: pytest.Config) -> Plan:
     """What the options ask for."""
-    megatrons = dict.fromkeys(config.getoption("--megatron") or MEGATRON)
+    megatrons = dict.fromkeys(config.getoption("--megatron"))
     return Plan(
         megatrons=sorted(megatrons, key=lambda text: tuple(map(int, text.split(".")))),
         saver=config.getoption("--tms"),
@@ -186,10 +198,12 @@ def pytest_runtest_makereport(
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Write the report, and print the short table last."""
     recorder = config.stash.get(RECORDER, None)
+    file = config.getoption("--report")
     if recorder is None:
+        if file is not None:
+            terminalreporter.write_line(f"no case ran: {file} was not written")
         return
     report = recorder.report()
-    file = config.getoption("--report")
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(print_evidence(report))
