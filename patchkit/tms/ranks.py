@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from patchkit.errors import RanksDisagreeError
+from patchkit.errors import GuardUseError, RanksDisagreeError
 from patchkit.tms.guard import OffloadGuard
 from patchkit.tms.states import RESTORER, call_site
 
@@ -20,9 +20,11 @@ Gather = Callable[[Any], Sequence[Any]]
 def require_same(what: str, value: Any, gather: Gather) -> None:
     """Raise RanksDisagreeError on every rank unless all say the same ``value``, which has to be comparable.
 
-    Such as the names of the process groups in the order in which this rank is about to make them.
+    Such as the names of the process groups in the order in which this rank is about to make them. Raises GuardUseError
+    when ``gather`` returns no list of what each rank said.
     """
-    _compare(f"{what} at {call_site()}", tuple(gather(value)))
+    call = f"{what} at {call_site()}"
+    _compare(call, _gathered(gather, value, call))
 
 
 def require_same_state(guard: OffloadGuard, gather: Gather) -> None:
@@ -32,9 +34,20 @@ def require_same_state(guard: OffloadGuard, gather: Gather) -> None:
     zeros, an update, nothing. So is the order in which restorers run, because they may wait for those of other ranks.
     """
     call = f"require_same_state() at {call_site()}"
-    said = tuple(gather(guard.describe()))
+    said = _gathered(gather, guard.describe(), call)
     _compare(call, said)
     _compare(call, tuple([f"restores {name}" for name, words in tags.items() if RESTORER in words] for tags in said))
+
+
+def _gathered(gather: Gather, value: Any, call: str) -> tuple[Any, ...]:
+    """Return what each rank said. Raises GuardUseError for a gather that does not say it."""
+    said: object = gather(value)
+    if isinstance(said, (str, bytes)) or not isinstance(said, Sequence) or not said:
+        raise GuardUseError(
+            f"{call}: gather returned an object of {type(said).__name__}, not a list of what each rank said",
+            hint="torch's all_gather_object fills a list and returns nothing: return that list",
+        )
+    return tuple(said)
 
 
 def _compare(call: str, values: tuple[Any, ...]) -> None:

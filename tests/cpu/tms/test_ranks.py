@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from patchkit.errors import RanksDisagreeError
+from patchkit.errors import GuardUseError, RanksDisagreeError
 from patchkit.tms.guard import OffloadGuard
 from patchkit.tms.ranks import require_same, require_same_state
 
@@ -194,3 +194,15 @@ def test_tags_that_nobody_restores_may_be_declared_in_another_order() -> None:
         return len(guard.states)
 
     assert World().each(program) == [3, 3]
+
+
+@pytest.mark.parametrize(("gathered", "kind"), [(None, "NoneType"), ([], "list"), ("ab", "str")])
+def test_a_gather_returns_what_each_rank_said(gathered: Any, kind: str) -> None:
+    """torch's all_gather_object fills a list and returns nothing: handed on as it is, nothing would be compared."""
+    asked: list[Callable[[Callable[[Any], Any]], None]] = [
+        lambda gather: require_same("process groups", [1], gather),
+        lambda gather: require_same_state(OffloadGuard(FakeSaver()), gather),
+    ]
+    for ask in asked:
+        with pytest.raises(GuardUseError, match=f"gather returned an object of {kind}, not a list of what each rank"):
+            ask(lambda _value: gathered)
