@@ -94,9 +94,13 @@ class Gpu:
     """Tensors of torch."""
 
     def __init__(self) -> None:
+        from patchkit.errors import CapabilityError
         from patchkit.tms import imports
 
-        self._torch = imports.torch()
+        try:
+            self._torch = imports.torch()
+        except CapabilityError as error:
+            sys.exit(f"{error}: --simulate does without")
         if not self._torch.cuda.is_available():
             sys.exit("there is no GPU here: --simulate does without")
 
@@ -205,6 +209,8 @@ def main() -> None:
     parser.add_argument("--no-offload", action="store_true", help="never pause")
     parser.add_argument("--poison", action="store_true", help="NaN in what has no backup until it is restored")
     asked = parser.parse_args()
+    if asked.saver is not None and not asked.simulate:
+        parser.error("--saver is for --simulate; on a GPU, patchkit run --in SAVER says which library to preload")
     if asked.simulate and "RL_LOOP_STARTED" not in os.environ:
         start_simulated(asked.saver)
     from patchkit.tms import OffloadGuard

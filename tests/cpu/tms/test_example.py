@@ -50,7 +50,8 @@ def test_a_pause_leaves_the_optimizer_on_the_host_and_nothing_on_the_device() ->
     [
         (["--simulate", "--saver", "nowhere.whl"], "nowhere.whl does not exist"),
         # In a Python without torch, or on a machine without a GPU.
-        ([], "--simulate does without" if importlib.util.find_spec("torch") else "torch cannot be imported"),
+        ([], "there is no GPU here" if importlib.util.find_spec("torch") else "torch cannot be imported"),
+        ([], "--simulate does without"),
     ],
 )
 def test_what_is_missing_is_said_in_a_line(options: list[str], said: str) -> None:
@@ -67,6 +68,22 @@ def test_what_is_missing_is_said_in_a_line(options: list[str], said: str) -> Non
     assert (done.returncode, done.stdout) == (1, "")
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_saver_is_for_the_simulation_only() -> None:
+    """On a GPU the library that was preloaded counts, and another one that is named would not be looked at."""
+    script = ROOT / "examples" / "rl_loop.py"
+    done = subprocess.run(
+        [sys.executable, "-B", str(script), "--saver", "some.whl"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--saver is for --simulate" in done.stderr
 
 
 PAGE = (ROOT / "docs" / "adopting.md").read_text(encoding="utf-8")
