@@ -16,8 +16,9 @@ def this_rank() -> int:
     """Return the rank that torchrun gave to this process. Raises UsageError without one."""
     missing = [name for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT") if not os.environ.get(name)]
     if missing:
+        verb = "is" if len(missing) == 1 else "are"
         raise UsageError(
-            f"--fleet compares the ranks of a job, and {', '.join(missing)} is not set",
+            f"--fleet compares the ranks of a job, and {', '.join(missing)} {verb} not set",
             hint="start it with torchrun: torchrun --nproc-per-node 8 -m patchkit doctor --fleet",
         )
     wrong = [name for name in ("RANK", "WORLD_SIZE", "MASTER_PORT") if not os.environ[name].isdecimal()]

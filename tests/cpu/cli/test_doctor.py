@@ -110,7 +110,7 @@ def test_fleet_without_torchrun(patchkit: Command) -> None:
     assert (ran.code, ran.err.splitlines()) == (
         2,
         [
-            "error: --fleet compares the ranks of a job, and RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT is not set",
+            "error: --fleet compares the ranks of a job, and RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT are not set",
             "  hint: start it with torchrun: torchrun --nproc-per-node 8 -m patchkit doctor --fleet",
         ],
     )
