@@ -190,7 +190,7 @@ def test_the_figures_of_both_widths_and_hook_modes_are_there() -> None:
         *((width, "preload", flags) for width in (1024, 2048) for flags in NO_BACKUP),
         *((1024, "torch", flags) for flags in NO_BACKUP),
     }
-    assert len(MEASURED) == 54
+    assert len(MEASURED) == 53
 
 
 @pytest.mark.parametrize("measured", MEASURED, ids=lambda each: each.name)
