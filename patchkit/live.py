@@ -1,4 +1,4 @@
-"""Patch Megatron-LM while it is imported, where nobody may write to its files.
+"""Patch Megatron-LM, or the upstream of another series, while it is imported: for files that nobody may write to.
 
 ``import patchkit.live`` as the first line of a script, or ``python -m patchkit.live -- script.py`` (docs/live.md).
 Importing this module puts the hook into this process and sets the two variables of :func:`environment` in

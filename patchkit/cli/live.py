@@ -25,7 +25,7 @@ from patchkit.trees.layout import open_importable, open_installed
 @megatron_option
 @patch_option
 @patches_option
-@click.option("--dry-run", is_flag=True, help="Say what would be patched in the Megatron-LM that Python imports here.")
+@click.option("--dry-run", is_flag=True, help="Say what would be patched in what Python imports here.")
 @click.option("--print-environment", is_flag=True, help="Print the variables for other processes, for eval in a shell.")
 @format_option
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="-- SCRIPT|-m MODULE [ARGUMENT]...")
@@ -39,13 +39,16 @@ def command(
     style: str,
     words: tuple[str, ...],
 ) -> int:
-    """Run a Python program with Megatron-LM patched as it is imported; no file of it is written.
+    """Run a Python program with Megatron-LM, or what else the series is for, patched as it is imported.
+
+    No file of it is written.
 
     The answer of --dry-run is that of `patchkit apply --dry-run`. With --megatron installed it is asked for before the
-    program starts; otherwise when it first imports Megatron-LM.
+    program starts; otherwise when it is first imported.
     """
-    settings = Settings(megatron, None if patches is None else str(patches.absolute()), names)
     workspace = load_workspace(patches)
+    upstream = workspace.versions.upstream
+    settings = Settings(megatron, None if patches is None else str(patches.absolute()), names, upstream.shipped)
     workspace.sources.series.with_dependencies(names)
     if megatron not in (None, INSTALLED):
         workspace.target(str(megatron))
@@ -56,9 +59,8 @@ def command(
             for name, value in environment(settings, os.environ).items():
                 click.echo(f"export {name}={shlex.quote(value)}")
             return 0
-        upstream = workspace.versions.upstream
         tree = open_installed(upstream) if megatron == INSTALLED else open_importable(upstream)
-        return finish(_report(plan_overlay(folder_of(tree), settings)), style)
+        return finish(_report(plan_overlay(folder_of(tree, upstream), settings)), style)
     if not words:
         raise UsageError("what is to be run?", hint="python -m patchkit.live [OPTION]... -- SCRIPT [ARGUMENT]...")
     refuse_deaf_interpreter()
@@ -68,7 +70,7 @@ def command(
         if words[0] != "-m":
             # Python puts the script's folder where it put the current one for this module.
             sys.path[0] = str(Path(words[0]).resolve().parent)
-        report = _report(plan_overlay(folder_of(open_installed(workspace.versions.upstream)), settings))
+        report = _report(plan_overlay(folder_of(open_installed(upstream), upstream), settings))
         if not report.ok:
             return finish(report, style)
     return _replace_process(settings, words)

@@ -1,7 +1,7 @@
 """The import hook (PEP 451): modules that the patches touch are loaded from their patched text.
 
-What is to be patched is planned when the first module of a tree is imported: a process that imports no Megatron pays
-for a class in ``sys.meta_path`` and nothing else.
+What is to be patched is planned when the first module of a tree is imported: a process that imports nothing of upstream
+pays for a class in ``sys.meta_path`` and nothing else.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
 from patchkit.errors import LiveError, PatchkitError
-from patchkit.importing.settings import PACKAGE, Settings
+from patchkit.importing.settings import Settings
 
 if TYPE_CHECKING:
     from patchkit.importing.overlay import Overlay, PatchedModule
@@ -56,24 +56,25 @@ class PatchedLoader(SourceFileLoader):
 class LiveFinder:
     """Stands before the other finders, asks them, and replaces the loader of what the patches touch.
 
-    It has no base: importing that of ``importlib.abc`` takes longer than all the rest.
+    It has no base: importing that of ``importlib.abc`` takes longer than all the rest. ``settings`` name packages.
     """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.overlay: Overlay | None = None
         self.failure: PatchkitError | None = None
+        self._tops = settings.tops
         self._lock = threading.RLock()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a module of Megatron; None for any other. Raises LiveError."""
-        if fullname != PACKAGE and not fullname.startswith(f"{PACKAGE}."):
+        """Return the spec of a module of upstream's packages; None for any other. Raises LiveError."""
+        if fullname.partition(".")[0] not in self._tops:
             return None
         spec = self._others(fullname, path, target)
         if self.overlay is None:
-            root = tree_root(fullname, spec)
+            root = tree_root(fullname, spec, self.settings.packages)
             if root is None:
                 return spec
             self.plan(root)
@@ -113,17 +114,17 @@ class LiveFinder:
         return None
 
 
-def tree_root(fullname: str, spec: ModuleSpec | None) -> str | None:
-    """Return the folder above the package in which a module was found; None when that is no tree of Megatron-LM.
+def tree_root(fullname: str, spec: ModuleSpec | None, packages: Sequence[str]) -> str | None:
+    """Return the folder above the top package of a module that was found; None where it does not hold ``packages``.
 
-    Other distributions have modules in this package too, which is a namespace (PEP 420).
+    Other distributions may have modules in the same top package: ``megatron`` is a namespace (PEP 420).
     """
     if spec is None or spec.origin is None or not spec.has_location:
         return None
     root = spec.origin
     for _ in range(fullname.count(".") + 1 + (spec.submodule_search_locations is not None)):
         root = os.path.dirname(root)  # noqa: PTH120 - see settings
-    return root if os.path.isdir(os.path.join(root, PACKAGE, "core")) else None  # noqa: PTH112, PTH118 - see settings
+    return root if all(os.path.isdir(os.path.join(root, each)) for each in packages) else None  # noqa: PTH112, PTH118
 
 
 def _replaced(fullname: str, spec: ModuleSpec | None, module: PatchedModule) -> ModuleSpec:
@@ -174,7 +175,14 @@ def active() -> LiveFinder | None:
 
 
 def install(settings: Settings) -> LiveFinder:
-    """Patch at import from here on. Raises LiveError when it is too late, or when other settings are in force."""
+    """Patch at import from here on. Raises LiveError when it is too late, or when other settings are in force.
+
+    Settings without packages are asked of the series, which raises SourceError where it cannot be read.
+    """
+    if not settings.packages:
+        from patchkit.importing.overlay import complete  # noqa: PLC0415 - only for settings that a person wrote
+
+        settings = complete(settings)
     finder = active()
     if finder is not None and finder.settings == settings:
         return finder
@@ -186,8 +194,8 @@ def install(settings: Settings) -> LiveFinder:
         sys.meta_path.remove(finder)
     finder = LiveFinder(settings)
     for name, module in list(sys.modules.items()):
-        if name.startswith(f"{PACKAGE}."):
-            root = tree_root(name, getattr(module, "__spec__", None))
+        if name.partition(".")[0] in settings.tops:
+            root = tree_root(name, getattr(module, "__spec__", None), settings.packages)
             if root is not None:
                 finder.plan(root)
                 break

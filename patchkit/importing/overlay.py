@@ -8,18 +8,22 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from msgspec.structs import replace
 
 from patchkit.core.report import Report
+from patchkit.core.upstream import Upstream
 from patchkit.errors import InterruptedWriteError, LiveError
-from patchkit.importing.settings import INSTALLED, PACKAGE, Settings
+from patchkit.importing.settings import INSTALLED, Settings
 from patchkit.operations.apply import prepare
 from patchkit.operations.sources import load_workspace
 from patchkit.operations.undo import interrupted_problem
 from patchkit.store.cache import default_cache
+from patchkit.store.location import default_patches, versions_file
+from patchkit.store.versions import load_versions
+from patchkit.trees.beneath import WritableBeneath
 from patchkit.trees.directory import DirectoryTree
 from patchkit.trees.interface import WritableTree
 from patchkit.trees.layout import open_folder, open_installed
@@ -60,36 +64,57 @@ def plan_overlay(root: Path, settings: Settings) -> Overlay | Report:
     workspace = load_workspace(None if settings.patches is None else Path(settings.patches))
     asked = None if settings.megatron in (None, INSTALLED) else workspace.target(str(settings.megatron)).name
     upstream = workspace.versions.upstream
-    if upstream.package != PACKAGE:
+    if upstream.shipped != settings.packages:
         raise LiveError(
-            f"modules of the package {PACKAGE} are patched at import, and this series is for {upstream.name}",
-            hint="patch the files with `patchkit apply`",
+            f"{settings.described} was to be patched at import, and this series is for {_dotted(upstream)} now",
+            hint="start again: the packages of a series go from process to process",
         )
     tree = open_folder(root, upstream)
     if settings.megatron == INSTALLED:
         tree = open_installed(upstream)
-        if folder_of(tree).resolve() != root.resolve():
+        folder = folder_of(tree, upstream)
+        if folder.resolve() != root.resolve():
             raise LiveError(
-                f"{PACKAGE} is imported from {root}, and the installed {upstream.distribution} is in {folder_of(tree)}",
+                f"{_dotted(upstream)} is imported from {root}, and the installed {upstream.short} is in {folder}",
                 hint="leave --megatron installed out, or take the other off PYTHONPATH",
             )
-    problem = interrupted_problem(tree)
-    if problem is not None:
-        raise InterruptedWriteError(f"{tree.label}: {problem.message}", hint=problem.hint)
+    for written in (tree, *_repositories(root, upstream)):
+        problem = interrupted_problem(written)
+        if problem is not None:
+            raise InterruptedWriteError(f"{written.label}: {problem.message}", hint=problem.hint)
     ready = prepare(workspace, tree, asked=asked, patches=settings.names)
     if isinstance(ready, Report):
         return ready
     edits = {path: content for path, content in ready.edits.items() if path != tree.manifest_path}
-    modules = dict(_modules(root, edits))
+    modules = dict(_modules(root, edits, upstream))
     report = ready.report(PATCHED if edits else ready.idle_verdict)
     return Overlay(root, replace(report, written=tuple(sorted(edits))), modules)
 
 
-def folder_of(tree: WritableTree) -> Path:
+def complete(settings: Settings) -> Settings:
+    """Return ``settings`` with the packages that their series is for. Raises SourceError."""
+    folder = default_patches() if settings.patches is None else Path(settings.patches)
+    return settings._replace(packages=load_versions(versions_file(folder)).upstream.shipped)
+
+
+def folder_of(tree: WritableTree, upstream: Upstream) -> Path:
     """Return the folder that imports find a tree's packages in. Raises LiveError."""
-    if not isinstance(tree, DirectoryTree):
-        raise LiveError(f"{tree.label} is no folder that {PACKAGE} is imported from")
-    return tree.root
+    shipped = isinstance(tree, WritableBeneath)
+    folder = tree.outer if isinstance(tree, WritableBeneath) else tree
+    if not isinstance(folder, DirectoryTree):
+        raise LiveError(f"{tree.label} is no folder that {_dotted(upstream)} is imported from")
+    return folder.root if shipped else folder.root / upstream.source
+
+
+def _repositories(root: Path, upstream: Upstream) -> Iterator[WritableTree]:
+    """Yield the checkout whose ``source`` folder ``root`` is; its record of an unfinished write is at its own top."""
+    parts = PurePosixPath(upstream.source).parts
+    if parts and root.absolute().parts[-len(parts) :] == parts:
+        yield open_folder(root.absolute().parents[len(parts) - 1], upstream)
+
+
+def _dotted(upstream: Upstream) -> str:
+    return Settings(packages=upstream.shipped).described
 
 
 def make_overlay(root: Path, settings: Settings) -> Overlay:
@@ -104,29 +129,42 @@ def make_overlay(root: Path, settings: Settings) -> Overlay:
     raise LiveError(f"{found.tree} cannot be patched at import: {told}", hint=hint)
 
 
-def _modules(root: Path, edits: Mapping[str, bytes | None]) -> Iterator[tuple[str, PatchedModule]]:
+def _modules(root: Path, edits: Mapping[str, bytes | None], upstream: Upstream) -> Iterator[tuple[str, PatchedModule]]:
     kept = _Kept(default_cache() / "live")
     for path, content in edits.items():
-        name = module_name(path)
+        name = module_name(path, upstream)
         if name is None:
+            tops = " or ".join(sorted(Settings(packages=upstream.shipped).tops))
             raise LiveError(
-                f"{path} is no module of the package {PACKAGE}, so it cannot be patched at import",
+                f"{path} is no module of the package {tops}, so it cannot be patched at import",
                 hint="patch the files with `patchkit apply`, or leave the patch out with --patch",
             )
-        origin = root / path
+        imported = _imported(path, upstream)
+        origin = root / imported
         yield (
             name,
-            PatchedModule(origin, content, str(origin) if content is None else kept.place(path, content, origin)),
+            PatchedModule(origin, content, str(origin) if content is None else kept.place(imported, content, origin)),
         )
 
 
-def module_name(path: str) -> str | None:
-    """Return the full name of the module in a file of the package, by its path in the tree; None for other files."""
-    parts = path.removesuffix(".py").split("/")
+def module_name(path: str, upstream: Upstream) -> str | None:
+    """Return the full name of the module in a file of upstream's packages; None for other files.
+
+    ``path`` is that of the repository.
+    """
+    if upstream.source and not path.startswith(f"{upstream.source}/"):
+        return None
+    parts = _imported(path, upstream).removesuffix(".py").split("/")
     if parts[-1] == "__init__":
         parts.pop()
-    named = path.endswith(".py") and parts[:1] == [PACKAGE] and all(part.isidentifier() for part in parts)
+    tops = Settings(packages=upstream.shipped).tops
+    named = path.endswith(".py") and not tops.isdisjoint(parts[:1]) and all(part.isidentifier() for part in parts)
     return ".".join(parts) if named else None
+
+
+def _imported(path: str, upstream: Upstream) -> str:
+    """Return a path of the repository as the folder has it in which imports find the packages."""
+    return path.removeprefix(f"{upstream.source}/") if upstream.source else path
 
 
 class _Kept:

@@ -18,7 +18,7 @@ class LiveStatus(NamedTuple):
     ok: bool
     """Whether the tree was planned, every check held, and nothing was imported unpatched."""
     verdict: str
-    """patched-at-import; already-applied (in the files), not-needed; waiting (no Megatron yet), refused, off."""
+    """patched-at-import; already-applied (in the files), not-needed; waiting (nothing imported yet), refused, off."""
     modules: Mapping[str, str]
     """Each module that the patches touch: patched, not-imported, unpatched, removed."""
     report: Report | None
@@ -35,7 +35,7 @@ def status() -> LiveStatus:
         return LiveStatus(ok=False, verdict="refused", modules={}, report=None, problems=(str(finder.failure),))
     overlay = finder.overlay
     if overlay is None:
-        problem = "no module of a tree of Megatron-LM has been imported yet"
+        problem = f"no module of a tree with {finder.settings.described} has been imported yet"
         return LiveStatus(ok=False, verdict="waiting", modules={}, report=None, problems=(problem,))
     modules = {
         name: "removed" if module.content is None else _standing(name) for name, module in overlay.modules.items()

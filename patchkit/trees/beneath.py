@@ -79,6 +79,11 @@ class WritableBeneath(Beneath):
         super().__init__(tree, source)  # type: ignore[arg-type]
         self._writable = tree
 
+    @property
+    def outer(self) -> WritableTree:
+        """The tree that is shown."""
+        return self._writable
+
     def write(self, edits: Edits, *, operation: str) -> None:
         """Write all of ``edits`` or none; see WritableTree."""
         self._writable.write(self.inner_edits(edits), operation=operation)

@@ -17,12 +17,30 @@ class _Refuser:
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
+        self.packages = _packages(os.environ.get("PATCHKIT_LIVE", ""))
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:  # noqa: ARG002
-        """Raise RuntimeError for Megatron's modules."""
-        if fullname.startswith("megatron."):
+        """Raise RuntimeError for modules of the packages, and those beside them in the same namespace."""
+        if any(fullname == each or fullname.startswith(each.partition(".")[0] + ".") for each in self.packages):
             raise RuntimeError(f"{fullname} was to be patched at import, and {sys.executable} cannot: {self.reason}")
         return None
+
+
+def _packages(text: str) -> list[str]:
+    """Return the packages of the settings by their dotted names: Megatron's where the settings name none.
+
+    As in patchkit.importing.settings, which may be out of reach here.
+    """
+    import json  # noqa: PLC0415 - not for a process without the variable
+
+    try:
+        values = json.loads(text)
+    except ValueError:
+        values = None
+    found = values.get("packages") if isinstance(values, dict) else None
+    if isinstance(found, list) and found:
+        return [str(package).replace("/", ".") for package in found]
+    return ["megatron.core"]
 
 
 def _install() -> None:

@@ -230,7 +230,7 @@ def test_variables_for_an_actor_keep_the_path_it_would_have(python: Python, tmp_
 
     assert twice == once
     assert once == {
-        "PATCHKIT_LIVE": json.dumps({"patches": str(tmp_path / SERIES)}),
+        "PATCHKIT_LIVE": json.dumps({"packages": ["megatron/core"], "patches": str(tmp_path / SERIES)}),
         "PYTHONPATH": f"{START}{os.pathsep}/megatron",
     }
 
@@ -258,7 +258,8 @@ def test_a_process_without_megatron_loads_the_hook_alone(python: Python, tmp_pat
         "import sys; print(sorted(name for name in sys.modules if name.split('.')[0] in ('patchkit', 'msgspec')"
         " and name != 'patchkit._version'))"
     )
-    done = python("-c", code, tree=release(tmp_path / "tree"), path=(Path(START),))
+    settings = {"packages": ["megatron/core"]}
+    done = python("-c", code, tree=release(tmp_path / "tree"), path=(Path(START),), settings=settings)
     own = ["patchkit", "patchkit.errors", *(f"patchkit.importing{name}" for name in ("", ".hook", ".settings"))]
 
     assert printed(done) == f"{own}\n"
@@ -400,7 +401,9 @@ def test_other_settings_come_too_late_once_a_tree_is_patched(python: Python, tmp
     assert "is patched at import already, with other settings" in done.stderr
 
 
-@pytest.mark.parametrize("text", ["yes", "[]", '{"patch": "grads"}', '{"series": "x"}', '{"megatron": 1}'])
+@pytest.mark.parametrize(
+    "text", ["yes", "[]", '{"patch": "grads"}', '{"packages": "megatron"}', '{"series": "x"}', '{"megatron": 1}']
+)
 def test_a_malformed_variable_is_refused(python: Python, tmp_path: Path, text: str) -> None:
     tree = release(tmp_path / "tree")
     environment = {

@@ -12,13 +12,17 @@ from operations import made_up
 from trees.snapshots import lay
 
 from patchkit.core.report import Report
+from patchkit.core.upstream import MEGATRON, Upstream
 from patchkit.errors import LiveError
 from patchkit.importing import overlay as overlays
 from patchkit.importing.hook import LiveFinder
 from patchkit.importing.interpreter import interpreter_options
 from patchkit.importing.overlay import Overlay, PatchedModule, module_name, plan_overlay
-from patchkit.importing.settings import START, Settings, environment, is_inherited
+from patchkit.importing.settings import BUILT_IN, START, Settings, environment, is_inherited, parsed
 from patchkit.operations.apply import prepare
+from patchkit.operations.sources import Workspace
+
+BOX = Upstream("tool-box", "https://example.org/box", name="Box", packages=("src/box/core",), source="src")
 
 
 @pytest.mark.parametrize(
@@ -35,7 +39,38 @@ from patchkit.operations.apply import prepare
     ],
 )
 def test_a_file_of_the_package_is_a_module(path: str, name: str | None) -> None:
-    assert module_name(path) == name
+    assert module_name(path, MEGATRON) == name
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("src/box/core/run.py", "box.core.run"),
+        ("src/box/__init__.py", "box"),
+        ("box/core/run.py", None),
+        ("src/other/run.py", None),
+        ("src/setup.py", None),
+        ("tests/box/run.py", None),
+    ],
+)
+def test_a_module_has_the_name_that_it_has_without_the_folder_of_its_packages(path: str, name: str | None) -> None:
+    assert module_name(path, BOX) == name
+
+
+def test_the_packages_of_the_built_in_series_are_those_of_megatron(built_in: Workspace) -> None:
+    assert built_in.versions.upstream.shipped == BUILT_IN
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(),
+        Settings("installed", None, ("one", "two")),
+        Settings("v1.0", "/series", (), ("box/core", "lid")),
+    ],
+)
+def test_settings_go_from_process_to_process_whole(settings: Settings) -> None:
+    assert parsed(environment(settings, {})["PATCHKIT_LIVE"]) == settings
 
 
 def test_a_patched_file_that_is_no_module_is_refused(
@@ -75,9 +110,14 @@ def test_a_module_that_the_patches_remove_is_not_found(tmp_path: Path) -> None:
         (environment(Settings(), {"PYTHONPATH": "/a"}), True),
         ({"PATCHKIT_LIVE": "1", "PYTHONPATH": "/a"}, False),
         ({"PYTHONPATH": START}, False),
+        (environment(Settings(patches="/series", packages=("box/core",)), {}), False),
+        ({"PATCHKIT_LIVE": '{"patches": "/series"}', "PYTHONPATH": START}, True),
+        ({"PATCHKIT_LIVE": "yes", "PYTHONPATH": START}, True),
     ],
 )
-def test_a_process_patches_at_import_when_it_has_both_variables(variables: dict[str, str], inherited: bool) -> None:
+def test_a_process_patches_megatron_at_import_when_it_has_both_variables_and_they_may_mean_it(
+    variables: dict[str, str], inherited: bool
+) -> None:
     assert is_inherited(variables) == inherited
 
 
