@@ -173,8 +173,8 @@ def _no_base(bases: Bases, wanted: Mapping[str, str | None], known: Known, head:
     if bases.nearest is None:
         return UsageError(
             "no commit of the clone has any of the files that the index lines name",
-            hint="the ids may be made up, the base a fork's, or another patch lies below: fetch it, import that patch "
-            "first, or name a base with --megatron or --base",
+            hint=f"{_fetch_all(head)}the ids may be made up, the base a fork's, or another patch lies below: fetch it, "
+            "import that patch first, or name a base with --megatron or --base",
         )
     near = bases.nearest[:9]
     for target in newest_first(known):
@@ -184,9 +184,15 @@ def _no_base(bases: Bases, wanted: Mapping[str, str | None], known: Known, head:
             break
     return UsageError(
         f"no commit has all files that the index lines name; {near} has {bases.matching} of {len(wanted)}",
-        hint="the base may be a fork's: fetch it; or another patch lies below this one: name both, in their order; or "
-        f"try --base {near}",
+        hint=f"{_fetch_all(head)}the base may be a fork's: fetch it; or another patch lies below this one: name both, "
+        f"in their order; or try --base {near}",
     )
+
+
+def _fetch_all(head: GitTree) -> str:
+    """Return what a hint begins with where the clone lacks history; nothing where it has all."""
+    program = head.program
+    return f"this clone is shallow (git -C {program.repository} fetch --unshallow); " if program.shallow else ""
 
 
 def _from_cache(patches: Sequence[ForeignPatch], known: Known, cache: Path | None) -> Base:

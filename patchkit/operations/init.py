@@ -1,6 +1,7 @@
 """init: a project begins to keep a series: its folder, what it is for, where it is found, and what checks it."""
 
 # No postponed annotations here: msgspec would compile each one again at every start.
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -191,7 +192,8 @@ def _project_files(asked: Beginning, notes: list[str]) -> dict[Path, bytes]:
 
 def _relative(folder: Path, project: Path) -> Path:
     try:
-        return folder.absolute().relative_to(project.absolute())
+        # Without `..`, which relative_to would let through; links stay, the workflow's checkout has them too.
+        return Path(os.path.abspath(folder)).relative_to(os.path.abspath(project))  # noqa: PTH100
     except ValueError as error:
         raise UsageError(
             f"{folder} is not below {project}", hint="a series lies in the project that keeps it"

@@ -120,6 +120,12 @@ def _of_index(
             hint="--git REPO gives the day of its tag's commit",
         )
     wheel = WheelTree(fetch_wheel(upstream.distribution, version, listed.files, cache=cache, reporter=reporter))
+    missing = [package for package in upstream.shipped if next(iter(wheel.paths(package)), None) is None]
+    if missing:
+        raise TreeError(
+            f"{wheel.label} has no folder {missing[0]}, so that it is no {upstream.name}",
+            hint="--package says the folders of the packages, --source which of their folders a wheel does not have",
+        )
     return Release(
         version=version,
         tag=upstream.tag_of(version) if tag else None,

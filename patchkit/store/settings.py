@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,8 @@ def find_settings(start: Path) -> Settings | None:
     """
     for folder in (start, *start.absolute().parents):
         file = folder / SETTINGS
-        if file.is_file():
+        # A folder or a dangling link of this name is an error when it is read, and no reason to take another series.
+        if os.path.lexists(file):
             return _settings(file, _parsed(file))
         file = folder / _PROJECT
         # Most projects have such a file and nothing of ours in it; parsing TOML takes longer than a small command.

@@ -132,7 +132,7 @@ def _described(name: str, **said: object) -> Upstream:
     Raises UsageError when they do not say enough, or what cannot be.
     """
     known = find_upstream(name)
-    changes = {key.replace("_", "-"): value for key, value in said.items() if value is not None}
+    changes = {key.replace("_", "-"): _bare(value) for key, value in said.items() if value is not None}
     missing = [option for key, option in _NEEDED.items() if known is None and key not in changes]
     if missing:
         names = ", ".join(each.name for each in known_upstreams())
@@ -144,7 +144,16 @@ def _described(name: str, **said: object) -> Upstream:
     try:
         return msgspec.convert({**value, **changes}, Upstream if known is None else type(known))
     except msgspec.ValidationError as error:
+        if "$.tag" in str(error):
+            raise UsageError(f"--tag {said['tag']}: a tag is written with {{version}}, once") from error
         raise UsageError(f"there can be no such upstream: {error}") from error
+
+
+def _bare(value: object) -> object:
+    """Return a folder, or several, without the slash that a shell puts behind it."""
+    if isinstance(value, str):
+        return value if len(value) < 2 else value.rstrip("/")
+    return tuple(map(_bare, value)) if isinstance(value, tuple) else value
 
 
 def _lines(result: Initialised, files: tuple[Path, ...]) -> Iterator[str]:

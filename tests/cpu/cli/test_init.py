@@ -248,6 +248,8 @@ def test_what_a_project_has_already_is_kept(patchkit: Command, project: Path) ->
         ),
         (("--split",), "--base, --split, --name, --author and --forwarded are about the patches of --from", ""),
         (("--patches", "/elsewhere"), "/elsewhere is not below .", "a series lies in the project that keeps it"),
+        (("--patches", "../beside"), "../beside is not below .", "a series lies in the project that keeps it"),
+        ((*BOX[:-1], "rel"), "--tag rel: a tag is written with {version}, once", ""),
     ],
 )
 def test_a_beginning_that_cannot_be_made_is_a_usage_error(
@@ -258,6 +260,40 @@ def test_a_beginning_that_cannot_be_made_is_a_usage_error(
     assert (refused.code, contents(project)) == (2, {})
     lines = refused.err.splitlines()
     assert (lines[0].removeprefix("error: "), "".join(lines[1:]).removeprefix("  hint: ")) == (message, hint)
+
+
+@pytest.mark.usefixtures("wheels", "project")
+def test_a_folder_may_be_written_with_a_slash_behind_it(patchkit: Command, clone: Path) -> None:
+    slashed = ("--package", "src/box/core/", "--source", "src/", "--tag", "rel-{version}")
+
+    assert patchkit("init", *BOX[:6], *slashed, "--release", "1.0", "--git", clone).code == 0
+    upstream = load_document(VersionsDocument, Path("patches/tool-box/upstream_versions.yaml")).upstream
+    assert (upstream.packages, upstream.source) == (("src/box/core",), "src")
+
+
+@pytest.mark.usefixtures("wheels")
+def test_a_release_whose_wheel_has_not_the_packages_is_refused(patchkit: Command, project: Path, clone: Path) -> None:
+    packages = ("--package", "src/box/lid", "--source", "src", "--tag", "rel-{version}")
+    refused = patchkit("init", *BOX[:6], *packages, "--release", "1.0", "--git", clone)
+
+    assert (refused.code, contents(project)) == (4, {})
+    assert refused.err.splitlines()[-2:] == [
+        "error: tool_box-1.0-py3-none-any.whl has no folder box/lid, so that it is no Box",
+        "  hint: --package says the folders of the packages, --source which of their folders a wheel does not have",
+    ]
+
+
+def test_a_shallow_clone_without_the_base_says_what_to_fetch(
+    patchkit: Command, project: Path, clone: Path, foreign: Path, tmp_path: Path
+) -> None:
+    shallow = tmp_path / "shallow"
+    git(tmp_path, "clone", "-q", "--depth", "1", clone.as_uri(), str(shallow))
+    refused = patchkit("init", *BOX, "--git", shallow, "--release", "main", "--from", foreign)
+
+    assert (refused.code, contents(project)) == (2, {})
+    assert refused.err.splitlines()[-1].startswith(
+        f"  hint: this clone is shallow (git -C {shallow} fetch --unshallow); the ids may be made up"
+    )
 
 
 def test_a_name_that_means_nothing_without_a_clone_says_so(patchkit: Command, project: Path) -> None:

@@ -17,10 +17,11 @@ from patchkit.errors import LiveError
 from patchkit.importing import overlay as overlays
 from patchkit.importing.hook import LiveFinder
 from patchkit.importing.interpreter import interpreter_options
-from patchkit.importing.overlay import Overlay, PatchedModule, module_name, plan_overlay
+from patchkit.importing.overlay import Overlay, PatchedModule, folder_of, module_name, plan_overlay
 from patchkit.importing.settings import BUILT_IN, START, Settings, environment, is_inherited, parsed
 from patchkit.operations.apply import prepare
 from patchkit.operations.sources import Workspace
+from patchkit.trees.layout import open_folder
 
 BOX = Upstream("tool-box", "https://example.org/box", name="Box", packages=("src/box/core",), source="src")
 
@@ -59,6 +60,13 @@ def test_a_module_has_the_name_that_it_has_without_the_folder_of_its_packages(pa
 
 def test_the_packages_of_the_built_in_series_are_those_of_megatron(built_in: Workspace) -> None:
     assert built_in.versions.upstream.shipped == BUILT_IN
+
+
+@pytest.mark.parametrize("below", ["src/", ""])
+def test_the_folder_that_imports_look_in_is_that_of_the_packages(tmp_path: Path, below: str) -> None:
+    tree = open_folder(lay(tmp_path, {f"{below}box/core/__init__.py": b""}), BOX)
+
+    assert folder_of(tree, BOX) == tmp_path / below
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,19 @@ def test_settings_that_say_nothing_are_an_error_with_file_and_key(
         find_settings(Path())
 
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [(Path.mkdir, "Is a directory"), (lambda file: file.symlink_to("gone"), "No such file or directory")],
+)
+def test_what_is_called_like_the_settings_and_is_no_file_is_an_error(
+    project: Path, make: Callable[[Path], None], message: str
+) -> None:
+    make(project / "patchkit.toml")
+
+    with pytest.raises(StoreError, match=rf"^patchkit\.toml: {message}"):
+        find_settings(Path())
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
