@@ -72,7 +72,7 @@ def _examined(folder: Path | None, patches: Path | None) -> list[Examined]:
         workspace,
         lambda: open_tree(folder, workspace.versions.upstream, installed=folder is None),
         named=folder is not None,
-        live=is_inherited(os.environ),
+        live=is_inherited(os.environ, workspace.versions.upstream.shipped),
     )
     return [megatron, *map(_line, facts), examine_memory()]
 

@@ -146,6 +146,18 @@ def test_a_dry_run_tells_of_the_package_that_python_imports(python: Python, tmp_
     assert told["written"] == ["src/box/core/run.py"]
 
 
+@pytest.mark.parametrize(("packages", "told"), [(["box/core"], True), (["megatron/core"], False)])
+def test_doctor_says_whether_it_is_this_upstream_that_is_patched_at_import(
+    python: Python, boxed: Path, tmp_path: Path, packages: list[str], told: bool
+) -> None:
+    settings = {"patches": str(boxed), "packages": packages}
+    examine = ("-m", "patchkit", "doctor", "--in", installed(tmp_path))
+    done = python(*examine, path=(START,), settings=settings)
+
+    assert done.returncode == 0, done.stderr
+    assert ("it is patched while it is imported" in done.stdout.splitlines()[0]) == told
+
+
 def test_a_package_that_was_imported_before_is_refused(python: Python, boxed: Path, tmp_path: Path) -> None:
     code = "import box.core.run, patchkit.live"
     done = python("-c", code, path=(installed(tmp_path),), settings={"patches": str(boxed)})
