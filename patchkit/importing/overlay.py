@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from patchkit.core.report import Report
 from patchkit.core.upstream import Upstream
-from patchkit.errors import InterruptedWriteError, LiveError
+from patchkit.errors import InterruptedWriteError, LiveError, StoreError
 from patchkit.importing.settings import INSTALLED, Settings
 from patchkit.operations.apply import prepare
 from patchkit.operations.sources import load_workspace
@@ -94,6 +94,8 @@ def plan_overlay(root: Path, settings: Settings) -> Overlay | Report:
 def complete(settings: Settings) -> Settings:
     """Return ``settings`` with the packages that their series is for. Raises SourceError."""
     folder = default_patches() if settings.patches is None else Path(settings.patches)
+    if not folder.is_dir():
+        raise StoreError(str(folder), None, "there is no such folder")
     return settings._replace(packages=load_versions(versions_file(folder)).upstream.shipped)
 
 

@@ -53,7 +53,10 @@ def _install() -> None:
     try:
         install(parsed(os.environ[VARIABLE]))
     except Exception as error:
-        # Told when it matters, see _Refuser.
+        # Told when it matters, see _Refuser; at once where a person named a series alone: nobody knows for what it is.
+        text = os.environ["PATCHKIT_LIVE"]
+        if '"patches"' in text and '"packages"' not in text:
+            sys.stderr.write(f"patchkit: nothing can be patched at import: {error}\n")
         sys.meta_path.insert(0, _Refuser(str(error)))
 
 

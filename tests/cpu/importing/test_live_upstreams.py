@@ -138,6 +138,15 @@ def test_a_process_below_reads_no_series_before_a_package_of_it_is_imported(
     assert printed(python("-c", code, path=(START, megatron), settings=settings)) == "[]\n"
 
 
+def test_a_series_that_is_not_there_is_told_at_the_start_when_nobody_knows_what_it_is_for(
+    python: Python, tmp_path: Path
+) -> None:
+    done = python("-c", "print(1)", path=(START,), settings={"patches": "/gone"})
+    told = "patchkit: nothing can be patched at import: /gone: there is no such folder\n"
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", told)
+
+
 def test_a_dry_run_tells_of_the_package_that_python_imports(python: Python, tmp_path: Path) -> None:
     done = python("-m", "patchkit.live", "--dry-run", "--format", "json", path=(checked_out(tmp_path),))
     told = json.loads(done.stdout)
