@@ -405,8 +405,10 @@ import this_is_no_module_that_python_has_loaded
 """
 
     assert refusal(python("-c", code, tree=release(tmp_path / "tree"))) == [
-        "patchkit.errors.LiveError: megatron.core.config was loaded unpatched by Finder, which was put before "
-        "patchkit.live",
+        (
+            "patchkit.errors.LiveError: "
+            "megatron.core.config was loaded unpatched by Finder, which was put before patchkit.live"
+        ),
         "  hint: do without that hook, or patch the files with `patchkit apply`",
     ]
 
@@ -416,8 +418,10 @@ def test_a_release_in_an_archive_is_refused(python: Python, tmp_path: Path) -> N
     archive = shutil.make_archive(str(tmp_path / "release"), "zip", tree)
 
     assert refusal(python("-c", f"import patchkit.live; {NO_BACKUP}", tree=Path(archive))) == [
-        f"patchkit.errors.LiveError: megatron.core would be imported from {archive}/megatron/core/__init__.py, which is in "
-        "no folder that can be patched at import",
+        (
+            f"patchkit.errors.LiveError: megatron.core would be imported from {archive}/megatron/core/__init__.py, "
+            "which is in no folder that can be patched at import"
+        ),
         "  hint: unpack it into a folder, and put that on the path of this Python",
     ]
 
