@@ -222,6 +222,26 @@ def test_the_first_line_is_enough_for_the_children_as_well(python: Python, tmp_p
     assert printed(python("-c", code, tree=release(tmp_path / "tree"))) == "True\n"
 
 
+def test_the_first_line_takes_the_series_of_the_project(python: Python, series: Path, tmp_path: Path) -> None:
+    # As `python -m patchkit.live` does: a project's script must not get the built-in series in its place.
+    (tmp_path / "patchkit.toml").write_text(f"patches = {json.dumps(str(series))}\n")
+    said = "print(os.environ['PATCHKIT_LIVE'])"
+    code = f"import os; del os.environ['PATCHKIT_LIVE']; import patchkit.live; {said}; {NO_BACKUP}"
+    done = python("-c", code, tree=release(tmp_path / "tree"))
+
+    told, patched = printed(done).splitlines()
+    assert (json.loads(told)["patches"], patched) == (str(series), "True")
+
+
+def test_malformed_settings_of_the_project_are_named(python: Python, tmp_path: Path) -> None:
+    (tmp_path / "patchkit.toml").write_text("patchs = 1\n")
+    code = "import os; del os.environ['PATCHKIT_LIVE']\ntry: import patchkit.live\nexcept ImportError: print('none')"
+    done = python("-c", code, tree=release(tmp_path / "tree"))
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "StoreError: patchkit.toml: patchs: there is no such setting" in done.stderr
+
+
 def test_variables_for_an_actor_keep_the_path_it_would_have(python: Python, tmp_path: Path) -> None:
     code = (
         "import patchkit.live as live, json; "
