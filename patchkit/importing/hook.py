@@ -159,7 +159,9 @@ def tree_root(fullname: str, spec: ModuleSpec | None) -> str | None:
 def refuse_archive(fullname: str, spec: ModuleSpec | None) -> None:
     """Raise LiveError when Megatron-LM itself was found, and in no folder: in a zip archive, or frozen."""
     core = f"{PACKAGE}.core"
-    if spec is None or spec.origin is None or not (fullname == core or fullname.startswith(f"{core}.")):
+    if not (fullname == core or fullname.startswith(f"{core}.")):
+        return
+    if spec is None or spec.origin is None or os.path.isfile(spec.origin):  # noqa: PTH113 - see settings
         return
     raise LiveError(
         f"{fullname} would be imported from {spec.origin}, which is in no folder that can be patched at import",
