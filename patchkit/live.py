@@ -3,7 +3,8 @@
 ``import patchkit.live`` as the first line of a script, or ``python -m patchkit.live -- script.py`` (docs/live.md).
 Importing this module puts the hook into this process and sets the two variables of :func:`environment` in
 ``os.environ``, so that the Python processes that this one starts do the same. What is patched follows from the variable
-``PATCHKIT_LIVE``; without it, it is the built-in series on the Megatron-LM that is imported.
+``PATCHKIT_LIVE``; without it, it is the series that patchkit.toml or pyproject.toml names in the current folder or one
+above (StoreError where it is malformed), else the built-in one, on the Megatron-LM that is imported.
 """
 
 from __future__ import annotations
@@ -31,7 +32,16 @@ def environment(before: Mapping[str, str] | None = None) -> dict[str, str]:
 
 def _from_environment() -> _settings.Settings:
     text = os.environ.get(_settings.VARIABLE)
-    return _settings.parsed(text) if text else _settings.Settings()
+    if text:
+        return _settings.parsed(text)
+    # Imported here: where the variable is, nothing of this is needed.
+    from pathlib import Path  # noqa: PLC0415
+
+    from patchkit.store.settings import find_settings  # noqa: PLC0415
+
+    found = find_settings(Path())
+    # Without packages: the hook asks the series for them.
+    return _settings.Settings(patches=str(found.patches.absolute()), packages=()) if found else _settings.Settings()
 
 
 if __name__ == "__main__":

@@ -65,17 +65,21 @@ class LiveFinder:
         self.failure: PatchkitError | None = None
         self._tops = settings.tops
         self._lock = threading.RLock()
+        self._moving = threading.Lock()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the spec of a module of upstream's packages; None for any other. Raises LiveError."""
+        if sys.meta_path[0] is not self:
+            self._come_first()
         if fullname.partition(".")[0] not in self._tops:
             return None
         spec = self._others(fullname, path, target)
         if self.overlay is None:
             root = tree_root(fullname, spec, self.settings.packages)
             if root is None:
+                refuse_archive(fullname, spec, self.settings.packages)
                 return spec
             self.plan(root)
         assert self.overlay is not None  # noqa: S101 - plan returned
@@ -103,6 +107,32 @@ class LiveFinder:
                     return
             raise LiveError(str(self.failure), hint=None if isinstance(self.failure, LiveError) else self.failure.hint)
 
+    def _come_first(self) -> None:
+        """Go before a finder that was put before this one, which could load a module unpatched and unseen.
+
+        Hooks that rewrite modules (of pytest, of type checkers) put themselves there, and take Python's own finder
+        past this one. Raises LiveError when that has happened already.
+        """
+        # Never waits: whoever holds the lock does the same, and a thread that imports holds locks of modules.
+        if not self._moving.acquire(blocking=False):
+            return
+        before = sys.meta_path[0]
+        try:
+            # In before out: another thread that imports right now must not miss it.
+            sys.meta_path.insert(0, self)
+            for place in reversed(range(1, len(sys.meta_path))):
+                if sys.meta_path[place] is self:
+                    del sys.meta_path[place]
+        finally:
+            self._moving.release()
+        passed = [] if self.overlay is None else unpatched(self.overlay)
+        if passed:
+            raise LiveError(
+                f"{', '.join(passed)} was loaded unpatched by {getattr(before, '__name__', type(before).__name__)}, "
+                "which was put before patchkit.live",
+                hint="do without that hook, or patch the files with `patchkit apply`",
+            )
+
     def _others(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
         for finder in sys.meta_path:
             # Some finders know distributions alone, and have no such method.
@@ -125,6 +155,19 @@ def tree_root(fullname: str, spec: ModuleSpec | None, packages: Sequence[str]) -
     for _ in range(fullname.count(".") + 1 + (spec.submodule_search_locations is not None)):
         root = os.path.dirname(root)  # noqa: PTH120 - see settings
     return root if all(os.path.isdir(os.path.join(root, each)) for each in packages) else None  # noqa: PTH112, PTH118
+
+
+def refuse_archive(fullname: str, spec: ModuleSpec | None, packages: Sequence[str]) -> None:
+    """Raise LiveError when one of ``packages`` was found, and in no folder: in a zip archive, or frozen."""
+    names = [package.replace("/", ".") for package in packages]
+    if not any(fullname == name or fullname.startswith(f"{name}.") for name in names):
+        return
+    if spec is None or spec.origin is None or os.path.isfile(spec.origin):  # noqa: PTH113 - see settings
+        return
+    raise LiveError(
+        f"{fullname} would be imported from {spec.origin}, which is in no folder that can be patched at import",
+        hint="unpack it into a folder, and put that on the path of this Python",
+    )
 
 
 def _replaced(fullname: str, spec: ModuleSpec | None, module: PatchedModule) -> ModuleSpec:
@@ -154,12 +197,17 @@ def _replaced(fullname: str, spec: ModuleSpec | None, module: PatchedModule) -> 
     return made
 
 
+def unpatched(overlay: Overlay) -> list[str]:
+    """Return the full names of the modules that the patches touch and that were imported from somewhere else."""
+    return [name for name in overlay.modules if name in sys.modules and not is_patched(name)]
+
+
 def refuse_imported(overlay: Overlay) -> None:
     """Raise LiveError when a module that the patches touch was imported as it is on the disk."""
-    unpatched = [name for name in overlay.modules if name in sys.modules and not is_patched(name)]
-    if unpatched:
+    names = unpatched(overlay)
+    if names:
         raise LiveError(
-            f"{', '.join(unpatched)} was imported before patchkit.live, unpatched",
+            f"{', '.join(names)} was imported before patchkit.live, unpatched",
             hint="make `import patchkit.live` the first line, or start with `python -m patchkit.live -- SCRIPT`",
         )
 

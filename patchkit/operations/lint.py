@@ -112,7 +112,7 @@ def _lint_placed(folder: Path, known: tuple[Target, ...], open_source: OpenSourc
     try:
         load_lock(series)
     except SourceError as error:
-        findings.append(Finding("lock", error.message))
+        findings.append(Finding("lock", f"{error.message}; {error.hint}" if error.hint else error.message))
     return Linted(tuple(findings), tuple(placed), tuple(not_placed))
 
 

@@ -14,7 +14,7 @@ from patchkit.core.rebasing.lineage import Lineage, Traced, runs_of
 from patchkit.core.rebasing.memory import Resolution, fits, offered, replayed, seen
 from patchkit.core.rebasing.rebased import IN_PART, HunkRebase, alarm_report, one_hunk
 from patchkit.core.rebasing.renames import Rename
-from patchkit.core.rebasing.spots import spots
+from patchkit.core.rebasing.spots import joined, spots
 from patchkit.core.upstream import Target
 from patchkit.operations.layers import Layer
 from patchkit.operations.rebase_carried import CarriedFile, CarriedPatch, Met, Texts
@@ -83,7 +83,7 @@ class _Carrying:
 
     def file(self, *, accept_resolutions: bool) -> CarriedFile:
         result = carry_file(self._base, self._changed, self._before, self._path, python=self._python)
-        parts, met, used = self._remembered(_parts(result))
+        parts, met, used = self._remembered(self._parts(result))
         found, outside = list(result.hunks), list(result.alarms)
         if used and not met:
             # The engine looked at no result, as there was none.
@@ -102,6 +102,15 @@ class _Carrying:
             hunks,
             tuple(alarm_report(alarm) for alarm in outside),
         )
+
+    def _parts(self, result: CarryResult) -> tuple[bytes | Conflict, ...]:
+        if result.status is not Status.CONFLICT:
+            return () if result.content is None else (result.content,)
+        if result.parts:
+            places = spots(result.parts, self._base, self._before)
+            return joined(result.parts, [self._lineage.ids_in(spot.base) for spot in places])
+        # Refused as a whole: no part of the file could be looked at.
+        return tuple(hunk.conflict for hunk in result.hunks if hunk.conflict is not None)
 
     def _remembered(
         self, parts: tuple[bytes | Conflict, ...]
@@ -173,12 +182,3 @@ class _Carrying:
         reason = f"resolution {used[name]} by {solved.author}: {' '.join(solved.reason.split())}"
         review = report.review if accept else (*report.review, f"solved as before: {used[name]}")
         return replace(report, verdict=Verdict.MERGED.value, reason=reason, resolution=used[name], review=review)
-
-
-def _parts(result: CarryResult) -> tuple[bytes | Conflict, ...]:
-    if result.status is not Status.CONFLICT:
-        return () if result.content is None else (result.content,)
-    if result.parts:
-        return result.parts
-    # Refused as a whole: no part of the file could be looked at.
-    return tuple(hunk.conflict for hunk in result.hunks if hunk.conflict is not None)

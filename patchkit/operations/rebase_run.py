@@ -253,7 +253,7 @@ def _why_not(considered: Considered, way: str) -> Problem:
     if report.state == "review":
         lines: Mapping[str, None] = dict.fromkeys((*report.review, *(line for h in report.hunks for line in h.review)))
         return Problem(
-            "there is something to look at: " + "; ".join(lines),
+            f"there is something to look at: {'; '.join(lines)}",
             patch=report.name,
             hint=f"correct it in the edit directory, or take it as it is with {way} --accept",
         )

@@ -246,7 +246,7 @@ def _keep(series: Series, target: Target, old: LockDocument | None, generated: P
 
 
 def _preamble(series: Series, target: Target, patches: dict[str, PatchLock]) -> bytes:
-    named = ", ".join(name for name, lock in patches.items() if lock.variant is not None)
+    named = ", ".join(name for name, lock in patches.items() if lock.variant is not None) or "none"
     commit = f" (commit {target.commit})" if target.commit else ""
     return (
         f"Patches for {series.document.distribution} {target.title}{commit}: {named}.\n"

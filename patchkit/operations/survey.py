@@ -10,6 +10,7 @@ import msgspec
 from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.manifest import parse_manifest
 from patchkit.core.report import Problem
+from patchkit.core.series import LockDocument
 from patchkit.core.state import Ambiguous, Recognised, Unknown, recognise, touched_paths
 from patchkit.errors import TreeBusyError
 from patchkit.operations.locked import Sources
@@ -42,7 +43,7 @@ def survey(sources: Sources, tree: SourceTree, asked: str | None) -> Survey:
     blobs = {path: blob_id_if_any(content) for path, content in contents.items()}
     found = recognise(lock, blobs, told=_version_told(tree))
     if not isinstance(found, Recognised):
-        edition = _other_edition(tree, blobs)
+        edition = _other_edition(tree, blobs, lock)
         if edition is not None:
             nearest = found.nearest if isinstance(found, Unknown) else None
             return Survey(contents, blobs, asked or nearest, strange=tuple(blobs), problems=(edition,))
@@ -94,7 +95,7 @@ def _version_told(tree: SourceTree) -> str | None:
     return match[1] if match else None
 
 
-def _other_edition(tree: SourceTree, blobs: Mapping[str, str | None]) -> Problem | None:
+def _other_edition(tree: SourceTree, blobs: Mapping[str, str | None], lock: LockDocument) -> Problem | None:
     """Return a problem that says so when the tree is as another edition of the series left it, by its own record."""
     content = tree.read(tree.manifest_path)
     if content is None:
@@ -102,6 +103,10 @@ def _other_edition(tree: SourceTree, blobs: Mapping[str, str | None]) -> Problem
     record = parse_manifest(content, f"{tree.label}: {tree.manifest_path}")
     left = {path: pair.after for patch in record.patches for path, pair in patch.files.items()}
     if not left or any(blobs.get(path) != blob for path, blob in left.items()):
+        return None
+    ours = lock.targets.get(record.target)
+    if ours is not None and all(blob in ours.chain(path) for path, blob in left.items()):
+        # This edition gives those files too: what is strange are others, of which the record says nothing.
         return None
     names = ", ".join(patch.name for patch in record.patches)
     return Problem(

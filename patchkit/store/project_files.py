@@ -63,10 +63,25 @@ jobs:
       - name: Clone upstream
         run: |
           git clone --quiet --bare REPOSITORY "$RUNNER_TEMP/upstream"
+      - name: Recall what was reported
+        uses: actions/cache/restore@v4
+        with:
+          path: ${{ runner.temp }}/reported
+          key: reported-${{ github.run_id }}-${{ github.run_attempt }}
+          restore-keys: reported-
       - name: Check upstream
+        # Tells, and fails for, what no run before has told: releases that are not yours would fail it every night.
         run: |
+          mkdir -p "$RUNNER_TEMP/reported"
           patchkit check-upstream --patches PATCHES --git "$RUNNER_TEMP/upstream" \\
+            --new-only --state "$RUNNER_TEMP/reported/state.txt" \\
             --format github --report "markdown=$GITHUB_STEP_SUMMARY"
+      - name: Remember what was reported
+        if: always()
+        uses: actions/cache/save@v4
+        with:
+          path: ${{ runner.temp }}/reported
+          key: reported-${{ github.run_id }}-${{ github.run_attempt }}
 """
 
 

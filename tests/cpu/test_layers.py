@@ -34,7 +34,7 @@ ALLOWED: Mapping[str, frozenset[str]] = {
     # Loaded at the start of processes below a patched one: what is heavy is imported with Megatron.
     "importing": frozenset({"errors", "core", "trees", "store", "operations"}),
     "cli": frozenset({"", "errors", "progress", "core", "trees", "store", "operations", "tms", "importing"}),
-    "live": frozenset({"errors", "importing", "cli"}),
+    "live": frozenset({"errors", "store", "importing", "cli"}),
     "__main__": frozenset({"", "cli"}),
 }
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from trees.repositories import git, record
 from trees.snapshots import contents, lay, snapshot
 from trees.wheels import make_wheel
@@ -114,6 +115,8 @@ def test_a_series_of_another_upstream_goes_all_the_way(
         "patches/tool-box/upstream_versions.yaml",
         "patchkit.toml",
     ]
+    empty = contents(project)["patches/tool-box/generated/rel-3.0.patch"].splitlines()[0]
+    assert (empty[:24], empty[-8:]) == (b"Patches for tool-box v3.", b"): none.")
     upstream = load_document(VersionsDocument, Path("patches/tool-box/upstream_versions.yaml")).upstream
     assert [(each.version, each.tag, each.ships) for each in upstream.releases] == [
         (version, f"rel-{version}", ("box.core",)) for version in RELEASES
@@ -325,3 +328,16 @@ def test_the_workflow_is_one_that_github_takes(patchkit: Command, project: Path)
 
     assert checked.returncode == 0, checked.stdout
     assert "patchkit lint --patches 'our patches/x' --git" in workflow.read_text()
+
+
+def test_the_nightly_job_tells_each_thing_once(patchkit: Command, project: Path) -> None:
+    # A release that the series is not for is broken every night; who reads that twice looks at nothing any more.
+    assert patchkit("init", "--megatron", "v0.19.2").code == 0
+    steps = yaml.safe_load((project / ".github/workflows/patches.yml").read_text())["jobs"]["upstream"]["steps"]
+    recall, check, remember = steps[-3:]
+    where = {"path": "${{ runner.temp }}/reported", "key": "reported-${{ github.run_id }}-${{ github.run_attempt }}"}
+
+    assert (recall["uses"], recall["with"]) == ("actions/cache/restore@v4", {**where, "restore-keys": "reported-"})
+    assert '--new-only --state "$RUNNER_TEMP/reported/state.txt"' in check["run"]
+    # Saved when the check failed, too: it fails for what is new.
+    assert (remember["uses"], remember["if"], remember["with"]) == ("actions/cache/save@v4", "always()", where)

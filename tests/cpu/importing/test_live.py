@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -221,6 +222,26 @@ def test_the_first_line_is_enough_for_the_children_as_well(python: Python, tmp_p
     assert printed(python("-c", code, tree=release(tmp_path / "tree"))) == "True\n"
 
 
+def test_the_first_line_takes_the_series_of_the_project(python: Python, series: Path, tmp_path: Path) -> None:
+    # As `python -m patchkit.live` does: a project's script must not get the built-in series in its place.
+    (tmp_path / "patchkit.toml").write_text(f"patches = {json.dumps(str(series))}\n")
+    said = "print(os.environ['PATCHKIT_LIVE'])"
+    code = f"import os; del os.environ['PATCHKIT_LIVE']; import patchkit.live; {said}; {NO_BACKUP}"
+    done = python("-c", code, tree=release(tmp_path / "tree"))
+
+    told, patched = printed(done).splitlines()
+    assert (json.loads(told)["patches"], patched) == (str(series), "True")
+
+
+def test_malformed_settings_of_the_project_are_named(python: Python, tmp_path: Path) -> None:
+    (tmp_path / "patchkit.toml").write_text("patchs = 1\n")
+    code = "import os; del os.environ['PATCHKIT_LIVE']\ntry: import patchkit.live\nexcept ImportError: print('none')"
+    done = python("-c", code, tree=release(tmp_path / "tree"))
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "StoreError: patchkit.toml: patchs: there is no such setting" in done.stderr
+
+
 def test_variables_for_an_actor_keep_the_path_it_would_have(python: Python, tmp_path: Path) -> None:
     code = (
         "import patchkit.live as live, json; "
@@ -367,6 +388,63 @@ import megatron.core.config
 
     told = refusal(python("-c", code, tree=release(tmp_path / "tree")))[0]
     assert told.endswith("megatron.core.config would be loaded by Loader, whose place patchkit would take")
+
+
+@pytest.mark.parametrize("planned", [False, True])
+def test_a_hook_that_is_put_before_ours_later_is_asked_after_it(python: Python, tmp_path: Path, planned: bool) -> None:
+    # As pytest's and typeguard's do. Python's own finder stands for one that answers for every module.
+    code = f"""\
+import sys, patchkit.live as live
+from importlib.machinery import PathFinder
+{"import megatron.core" if planned else ""}
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        return PathFinder.find_spec(name, path, target) if name.startswith("megatron.") else None
+sys.meta_path.insert(0, Finder)
+import this_is_no_module_that_python_has_loaded
+import megatron.core.config
+print(live.status().modules["megatron.core.config"], sum(type(each).__name__ == "LiveFinder" for each in sys.meta_path))
+"""
+    (tmp_path / "this_is_no_module_that_python_has_loaded.py").write_bytes(b"")
+
+    assert printed(python("-c", code, tree=release(tmp_path / "tree"))) == "patched 1\n"
+
+
+def test_what_a_hook_before_ours_loaded_is_told_by_the_next_import(python: Python, tmp_path: Path) -> None:
+    code = """\
+import sys, patchkit.live as live
+from importlib.machinery import PathFinder
+import megatron.core
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        return PathFinder.find_spec(name, path, target) if name.startswith("megatron.") else None
+sys.meta_path.insert(0, Finder)
+import megatron.core.config
+import this_is_no_module_that_python_has_loaded
+"""
+
+    assert refusal(python("-c", code, tree=release(tmp_path / "tree"))) == [
+        (
+            "patchkit.errors.LiveError: "
+            "megatron.core.config was loaded unpatched by Finder, which was put before patchkit.live"
+        ),
+        "  hint: do without that hook, or patch the files with `patchkit apply`",
+    ]
+
+
+def test_a_release_in_an_archive_is_refused(python: Python, tmp_path: Path) -> None:
+    tree = release(tmp_path / "tree")
+    archive = shutil.make_archive(str(tmp_path / "release"), "zip", tree)
+
+    assert refusal(python("-c", f"import patchkit.live; {NO_BACKUP}", tree=Path(archive))) == [
+        (
+            f"patchkit.errors.LiveError: megatron.core would be imported from {archive}/megatron/core/__init__.py, "
+            "which is in no folder that can be patched at import"
+        ),
+        "  hint: unpack it into a folder, and put that on the path of this Python",
+    ]
 
 
 def test_a_module_that_slipped_past_the_hook_is_told_by_the_status(python: Python, tmp_path: Path) -> None:

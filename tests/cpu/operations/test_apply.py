@@ -278,6 +278,16 @@ def test_a_tree_that_another_edition_patched_is_told_by_its_record() -> None:
     )
 
 
+def test_a_changed_file_beside_a_part_of_the_series_is_not_taken_for_another_edition() -> None:
+    tree = made_up.tree("2.0")
+    apply(tree, "mode")
+    tree.files[path_of("buffer")] = UPSTREAM["2.0"][path_of("buffer")] + b"# mine\n"
+
+    assert [(problem.path, problem.message.split(" (blob")[0]) for problem in refusal(tree)] == [
+        (path_of("buffer"), "the file is neither 2.0's nor a patched one")
+    ]
+
+
 @pytest.mark.parametrize("version", [*RELEASES, "main"])
 def test_a_dry_run_reports_what_the_run_does_and_writes_nothing(version: str) -> None:
     dry, wet = made_up.tree(version), made_up.tree(version)

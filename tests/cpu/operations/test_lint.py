@@ -377,7 +377,10 @@ def test_what_does_not_fit_a_target_is_told_beside_the_lock_that_is_out_of_date(
     assert {rule for rule, _ in findings[:-1]} == {"placement"}
     assert findings[-1] == (
         "lock",
-        f"FOLDER/lock.yaml: series: the lock does not belong to these sources (changed: {change[0].split('/')[0]})",
+        (
+            "FOLDER/lock.yaml: series: the lock does not belong to these sources "
+            f"(changed: {change[0].split('/')[0]}); run `patchkit regenerate --patches FOLDER`"
+        ),
     )
 
 
@@ -385,7 +388,13 @@ def test_a_lock_that_is_older_than_the_sources_is_told(series: Path) -> None:
     edit(series, "mode/patch.yaml", "origin: Made up.", "origin: Found.")
 
     assert found(series) == [
-        ("lock", "FOLDER/lock.yaml: series: the lock does not belong to these sources (changed: mode)"),
+        (
+            "lock",
+            (
+                "FOLDER/lock.yaml: series: the lock does not belong to these sources (changed: mode); "
+                "run `patchkit regenerate --patches FOLDER`"
+            ),
+        ),
     ]
 
 

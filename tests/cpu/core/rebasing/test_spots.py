@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from patchkit.core.carry import Conflict
 from patchkit.core.lines import split_lines
-from patchkit.core.rebasing.spots import Spot, _only_place, mapped, spots
+from patchkit.core.rebasing.spots import Spot, _only_place, joined, mapped, spots
 
 letters = st.lists(st.sampled_from([b"a\n", b"b\n", b"ab\n"]), max_size=6).map(b"".join)
 
@@ -86,3 +86,13 @@ def test_lines_that_the_carried_text_has_once_more_do_not_mislead() -> None:
     conflict = Conflict(b"b\n", b"bb\n", b"b\nB\n")
 
     assert spots([b"b\n", conflict], b"b\n", b"b\nB\n") == (Spot(conflict, (0, 1), (0, 2)),)
+
+
+def test_conflicts_that_touch_and_are_of_the_same_hunks_are_one() -> None:
+    one, two, three = (Conflict(name + b"\n", name + b"!\n", b"") for name in (b"a", b"b", b"c"))
+    both = Conflict(b"a\nb\n", b"a!\nb!\n", b"")
+
+    assert joined([b"x\n", one, two, b"y\n", three], [("h",)] * 3) == (b"x\n", both, b"y\n", three)
+    assert joined([one, two, three], [("h",), ("h",), ("other",)]) == (both, three)
+    assert joined([one, b"y\n", two], [("h",)] * 2) == (one, b"y\n", two)
+    assert joined([], []) == ()
