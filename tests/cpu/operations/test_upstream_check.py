@@ -528,7 +528,7 @@ def test_without_a_repository_branches_are_told_as_not_looked_at(world: Callable
     target = target_of(look(made), "main")
     assert (target.state, target.reason, target.next) == (
         "unreachable",
-        "it is no release",
+        "a branch is read from a clone, and none was given",
         "give a clone of Megatron-LM with --git REPO",
     )
 
@@ -546,7 +546,7 @@ def test_a_partial_clone_is_left_as_it_is_and_says_what_it_lacks(world: Callable
     shutil.rmtree(made.cache / "upstream")
     target = target_of(look(made, repository=partial), "main")
     assert (whole.state, target.state) == ("broken", "unreachable")
-    assert re.match(r"git cannot read [0-9a-f]{40} of .*/partial@", target.reason)
+    assert re.match(r"git cannot read megatron/core/buffer\.py \([0-9a-f]{40}\) of .*/partial@", target.reason)
     assert "git fetch --refetch --no-filter" in target.next
     assert contents(partial) == before
 
