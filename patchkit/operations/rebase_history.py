@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.carry import Verdict
 from patchkit.core.lines import split_lines
 from patchkit.core.merging.alignment import edits
@@ -44,6 +45,7 @@ def with_history(
     target: Target,
     tree: SourceTree,
     *,
+    base_tree: SourceTree | None = None,
     instead: Sequence[Target] = (),
     every: bool = False,
     download: bool = True,
@@ -51,37 +53,39 @@ def with_history(
     """Return the answer with upstream's commits, and what there is to say about looking for them.
 
     Asked about are the hunks that are in conflict or left out; with ``every`` all. A partial clone is left as it is
-    without ``download``. Of a target without a commit, such as a release that nobody has tagged, the history of a file
-    is that of one of the releases ``instead`` which has the same text.
+    without ``download``. Of a base or a target without a commit, such as a release that nobody has tagged, the history
+    of a file is that of one of the releases ``instead`` which has the same text; of a base that text is in
+    ``base_tree``.
     """
-    from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
-    from patchkit.trees.git_program import GitProgram  # noqa: PLC0415 - as above
+    from patchkit.trees.git_program import GitProgram  # noqa: PLC0415 - git only where it is asked for
 
     wanted = {hunk.id for hunk in report.hunks if every or hunk.verdict in (*LEFT_OUT, Verdict.CONFLICT.value)}
     if not wanted:
         return Named(report)
-    if carried.base.commit is None:
-        return Named(report, [f"upstream's commits are not named: the commit of {carried.base.title} is not known"])
+    base = carried.base
     try:
-        old = GitTree(repository, carried.base.commit, download=download)
-        news = [old.at(target.commit)] if target.commit is not None else _stand_ins(old, target, instead)
+        clone = _Clone(repository, download=download)
+        olds, news = (clone.revisions(side, instead) for side in (base, target))
     except TreeError as error:
         lacks = isinstance(error, RevisionNotFoundError) and GitProgram(repository).shallow
         why_not = f"{error.message}{', and is shallow' if lacks else ''}"
         return Named(report, [f"upstream's commits are not named: {why_not}"], lasting=False)
-    edges: dict[str, frozenset[str]] = {}
+    edges: dict[tuple[str, str], frozenset[str]] = {}
     files = {file.path: file for file in carried.files}
     hunks: list[HunkRebase] = []
     unnamed: dict[str, list[str]] = {}
     for hunk in report.hunks:
         if hunk.id in wanted:
-            new = _same_text(news, hunk.path, tree) if target.commit is None else news[0]
-            why_not = f"the commit of {target.title} is not known, and no release with one has the same text"
-            if new is not None:
-                if new.commit not in edges:
-                    edges[new.commit] = edges_between(old, new)
+            old = olds[0] if base.commit is not None else _same_text(olds, hunk.path, base_tree)
+            new = news[0] if target.commit is not None else _same_text(news, hunk.path, tree)
+            unknown = base if old is None else target
+            why_not = f"the commit of {unknown.title} is not known, and no release with one has the same text"
+            if old is not None and new is not None:
+                span = old.commit, new.commit
+                if span not in edges:
+                    edges[span] = edges_between(old, new)
                 asked = _touched(files[hunk.path], hunk, tree)
-                commits, why_not = brought_by(old, new, asked, edges=edges[new.commit])
+                commits, why_not = brought_by(old, new, asked, edges=edges[span])
                 hunk = replace(hunk, commits=commits)  # noqa: PLW2901 - the same hunk with more said
             if why_not:
                 unnamed.setdefault(why_not, []).append(hunk.id)
@@ -90,22 +94,46 @@ def with_history(
     return Named(replace(report, hunks=tuple(hunks)), notes, lasting=not unnamed and not any(edges.values()))
 
 
-def _stand_ins(old: GitTree, target: Target, instead: Sequence[Target]) -> list[GitTree]:
-    """Return the commits of releases up to ``target``, the newest first, as far as the clone has them."""
-    from packaging.version import Version  # noqa: PLC0415 - 15 ms that other commands do without
+class _Clone:
+    """Revisions of one repository, all of them read by the same git process."""
 
-    limit = Version(target.as_of)
-    earlier = [other for other in instead if other.release and other.commit and Version(other.as_of) <= limit]
-    found: list[GitTree] = []
-    for other in sorted(earlier, key=lambda other: Version(other.as_of), reverse=True):
-        with suppress(TreeError):
-            found.append(old.at(str(other.commit)))
-    return found
+    def __init__(self, repository: Path, *, download: bool) -> None:
+        self._repository = repository
+        self._download = download
+        self._first: GitTree | None = None
+
+    def revisions(self, side: Target, instead: Sequence[Target]) -> list[GitTree]:
+        """Return the commit of ``side``; of one without, those of releases up to it that the clone has, newest first.
+
+        Raises TreeError when the clone lacks the commit of ``side`` itself.
+        """
+        if side.commit is not None:
+            return [self._at(side.commit)]
+        from packaging.version import Version  # noqa: PLC0415 - 15 ms that other commands do without
+
+        limit = Version(side.as_of)
+        earlier = [other for other in instead if other.release and other.commit and Version(other.as_of) <= limit]
+        found: list[GitTree] = []
+        for other in sorted(earlier, key=lambda other: Version(other.as_of), reverse=True):
+            with suppress(RevisionNotFoundError):
+                found.append(self._at(str(other.commit)))
+        return found
+
+    def _at(self, commit: str) -> GitTree:
+        from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
+
+        if self._first is None:
+            self._first = GitTree(self._repository, commit, download=self._download)
+            return self._first
+        return self._first.at(commit)
 
 
-def _same_text(news: Sequence[GitTree], path: str, tree: SourceTree) -> GitTree | None:
-    text = tree.read(path)
-    return next((new for new in news if new.read(path) == text), None)
+def _same_text(revisions: Sequence[GitTree], path: str, tree: SourceTree | None) -> GitTree | None:
+    """Return the first revision whose file is that of ``tree``, or that has none where ``tree`` has none."""
+    if tree is None:
+        return None
+    blob = blob_id_if_any(tree.read(path))
+    return next((revision for revision in revisions if revision.blob_id(path) == blob), None)
 
 
 def _touched(file: CarriedFile, hunk: HunkRebase, tree: SourceTree) -> Touched:

@@ -105,13 +105,14 @@ class Run:
         """Go on from an answer; the first one that a person has to decide is where the rebase stops."""
         repository = self._session.request.repository
         if repository is not None and considered.carried is not None:
-            session = self._session
+            session, base = self._session, considered.carried.base
             named = with_history(
                 considered.report,
                 considered.carried,
                 repository,
                 session.target,
                 session.tree,
+                base_tree=session.upstream.tree(base) if base.commit is None else None,
                 instead=session.upstream.known,
             )
             considered = replace(considered, report=named.report)

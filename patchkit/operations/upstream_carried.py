@@ -66,13 +66,16 @@ def with_upstream(
     """
     if considered.carried is None or repository is None:
         return considered, []
+    base = considered.carried.base
+    with_commits = session.target.commit is not None and base.commit is not None
     named = with_history(
         considered.report,
         considered.carried,
         repository,
         session.target,
         session.tree,
-        instead=() if session.target.commit is not None else load_known(session.series.folder).targets,
+        base_tree=session.upstream.tree(base) if base.commit is None else None,
+        instead=() if with_commits else load_known(session.series.folder).targets,
         every=every,
         download=False,
     )

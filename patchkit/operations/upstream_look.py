@@ -103,11 +103,36 @@ class Look:
     def _tree(self, wanted: Wanted) -> SourceTree:
         if wanted.missing:
             raise TreeError(wanted.missing, hint=wanted.hint)
-        if wanted.target.name in self._failed:
-            raise self._failed[wanted.target.name]
-        tree = self._upstream.tree(wanted.target)
+        failed = self._failed.get(wanted.target.name)
+        tree = self._upstream.tree(wanted.target) if failed is None else None
+        if tree is None and not isinstance(failed, (DigestMismatchError, UnsafePathError)):
+            tree = self._of_clone(wanted)
         if tree is None:
-            raise TreeError("it is not in the cache", hint="look again without --offline")
+            raise failed or TreeError("it is not in the cache", hint="look again without --offline")
+        return tree
+
+    def _of_clone(self, wanted: Wanted) -> SourceTree | None:
+        """Return a release at its commit, where the clone has that and the wheel has all that the series touches.
+
+        None where the lock does not say what its text has to be: a wheel need not be what the commit is.
+        """
+        target, clone = wanted.target, self._asked.repository
+        lock = self._sources.lock.targets.get(target.name)
+        if clone is None or lock is None or target.release is None or target.commit is None:
+            return None
+        ships = self._workspace.versions.upstream.ships
+        if not all(ships(target.release, path) for path in lock.paths):
+            return None
+        from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where a wheel is out of reach
+
+        try:
+            tree = GitTree(clone, target.commit, download=False)
+        except TreeError:
+            return None
+        # Of the same text as the wheel or broken; but the wheel itself has not been seen.
+        self._is_whole = False
+        instead = f"commit {target.commit[:10]} was read instead"
+        self._notes.append(f"{target.title}: its wheel is out of reach, and {instead}")
         return tree
 
     def _answer(self, wanted: Wanted, tree: SourceTree) -> TargetAnswer:

@@ -215,7 +215,9 @@ def _listed(versions: VersionsDocument, target: Target, clone: _Clone | None) ->
     wanted = Wanted(target=target, kind=kind, date=date)
     if clone is None:
         return replace(
-            wanted, missing="it is no release", hint=f"give a clone of {versions.upstream.name} with --git REPO"
+            wanted,
+            missing=f"a {kind} is read from a clone, and none was given",
+            hint=f"give a clone of {versions.upstream.name} with --git REPO",
         )
     return clone.tip(wanted) if branch is not None else clone.pinned(wanted)
 

@@ -76,7 +76,7 @@ class GitTree:
     def read(self, path: str) -> bytes | None:
         """Return the bytes of ``path``, or None. Raises UnsafePathError on a link."""
         blob = self.blob_id(path)
-        return None if blob is None else self.content(blob)
+        return None if blob is None else self.content(blob, path)
 
     def blob_id(self, path: str) -> str | None:
         """Return the blob id of ``path`` without reading its content, or None. Raises UnsafePathError on a link."""
@@ -129,14 +129,17 @@ class GitTree:
             entries.append(Entry(os.fsdecode(path), int(mode, 8), object_id.decode()))
         return entries
 
-    def content(self, blob: str) -> bytes:
-        """Return the bytes of a blob. Raises TreeError when it is missing or damaged."""
-        with self._talking(blob):
+    def content(self, blob: str, path: str = "") -> bytes:
+        """Return the bytes of a blob. Raises TreeError that names ``path``, if given, when it is missing or damaged."""
+        with self._talking(blob, path):
             return self._objects.read(blob)
 
     @contextmanager
-    def _talking(self, wanted: str) -> Iterator[None]:
-        """Translate what GitPython raises when the process it talks to gives no answer about the object ``wanted``."""
+    def _talking(self, wanted: str, path: str = "") -> Iterator[None]:
+        """Translate what GitPython raises when the process it talks to gives no answer about the object ``wanted``.
+
+        The error names ``path``, if given, beside the object.
+        """
         try:
             yield
         except (ValueError, OSError) as error:
@@ -145,7 +148,7 @@ class GitTree:
             _status, _out, problem = self.program.run(["cat-file", "-p", wanted])
             said = " ".join((problem or str(error)).split())
             raise TreeError(
-                f"git cannot read {wanted} of {self.label}: {said}",
+                f"git cannot read {f'{path} ({wanted})' if path else wanted} of {self.label}: {said}",
                 hint="objects are missing: the repository is damaged, or a partial clone that lacks them (all of them "
                 "come with `git fetch --refetch --no-filter`)",
             ) from error

@@ -67,6 +67,19 @@ def size(report: UpstreamReport) -> str:
     return f"{counted(len(report.targets), 'target')}, {counted(len(patch_names(report)), 'patch')}"
 
 
+def fine_told(report: UpstreamReport) -> str:
+    """Say that all is fine, and of what: targets by name where they are few, or where some of many are new."""
+    titles = [target.title for target in report.targets if target.new]
+    some = len(titles) < len(report.targets)
+    shown = titles if len(titles) <= _TITLES else [*titles[:_TITLES], f"{len(titles) - _TITLES} more"] if some else []
+    names = f" ({'new: ' if some else ''}{', '.join(shown)})" if shown else ""
+    return f"{size(report)}: fine{names}"
+
+
+_TITLES = 8
+"""Targets that one line names."""
+
+
 def state_counts(report: UpstreamReport) -> str:
     """Say how many targets are in each state, the worst first; empty without targets."""
     counts = Counter(target.state for target in report.targets)

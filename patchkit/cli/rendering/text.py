@@ -12,6 +12,7 @@ from patchkit.cli.rendering.telling import (
     Told,
     cell,
     counted,
+    fine_told,
     fine_with_next,
     flags,
     found_told,
@@ -54,7 +55,7 @@ def render_text(report: UpstreamReport, *, colour: bool, width: int) -> str:
     beside = (list(fine_with_next(report)), report.found, report.problems, report.notes, report.written)
     if is_all_fine(report) and not colour and not any(beside):
         # What a nightly run prints; it needs nothing that draws.
-        return f"{size(report)}: fine\n"
+        return f"{no_command(one_line(fine_told(report)))}\n"
     page = _Page(colour=colour, width=width)
     if not is_all_fine(report):
         page.line(0, f"{report.series}: {size(report)}")
@@ -71,7 +72,7 @@ def render_text(report: UpstreamReport, *, colour: bool, width: int) -> str:
     page.tell(0, [Told("note", note) for note in report.notes])
     page.tell(0, [Told("written", path) for path in report.written])
     if is_all_fine(report):
-        page.line(0, f"{size(report)}: fine", colour=_COLOURS["fine"])
+        page.line(0, fine_told(report), colour=_COLOURS["fine"])
     else:
         page.verdict(report.verdict, verdict_told(report))
     return page.text()

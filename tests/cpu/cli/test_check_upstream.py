@@ -39,7 +39,7 @@ def test_all_fine_is_little_to_read_and_ends_with_0(check: Command, tmp_path: Pa
     rebase = f"patchkit rebase --onto v2.0 --patches {there.series}"
     assert (ran.code, " ".join(ran.out.split())) == (
         0,
-        f"v2.0: next: nothing to decide: `{rebase}` writes the variants 2 targets, 2 patches: fine",
+        f"v2.0: next: nothing to decide: `{rebase}` writes the variants 2 targets, 2 patches: fine (v1.0, v2.0)",
     )
 
 

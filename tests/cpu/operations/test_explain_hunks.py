@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 from trees.snapshots import contents
 
 from patchkit.core.explained import Explained
@@ -79,6 +80,23 @@ def test_what_the_patches_below_leave_is_what_the_hunk_meets(world: Callable[...
 def test_with_a_history_every_hunk_names_its_commits(world: Callable[..., World]) -> None:
     made = world({**DRIFTED, **CLASH})
     answer = explained(made, "first", repository=made.repository())
+    assert [(each.hunk.id, [commit.pull_request for commit in each.hunk.commits]) for each in answer.hunks] == [
+        ("grads-region", [27]),
+        ("notes-colour", [27]),
+    ]
+
+
+def test_a_base_that_nobody_tagged_has_the_history_of_the_release_with_its_text(world: Callable[..., World]) -> None:
+    made = world({**DRIFTED, **CLASH})
+    repository = made.repository()
+    versions = made.root / "upstream_versions.yaml"
+    listed = yaml.safe_load(versions.read_text())
+    (tagged, newer) = listed["megatron"]["releases"]
+    # 1.0.1 has the texts of 1.0, nobody tagged it, and it is what 2.0 is carried from.
+    listed["megatron"]["releases"] = [tagged, {**tagged, "version": "1.0.1", "commit": None, "tag": None}, newer]
+    versions.write_text(yaml.safe_dump(listed))
+    answer = explained(made, "first", repository=repository)
+    assert answer.base == "v1.0.1"
     assert [(each.hunk.id, [commit.pull_request for commit in each.hunk.commits]) for each in answer.hunks] == [
         ("grads-region", [27]),
         ("notes-colour", [27]),

@@ -20,7 +20,7 @@ from patchkit.core.report import Problem
 from patchkit.core.reported import parse_reported, print_reported
 from patchkit.core.upstream import MEGATRON, Release, Target
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
-from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
+from patchkit.errors import DigestMismatchError, RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations import processes
 from patchkit.operations.rebase import rebase, resume
 from patchkit.operations.rebase_run import Surroundings
@@ -379,6 +379,33 @@ def test_one_release_out_of_reach_does_not_hide_the_others(world: Callable[..., 
     )
 
 
+def test_a_recorded_release_whose_wheel_is_out_of_reach_is_read_from_the_clone(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    repository = made.repository()
+    without_wheel(made, "1.0", "2.0")
+    report = look(made, offline=True, repository=repository)
+    known, unknown = target_of(report, "1.0"), target_of(report, "2.0")
+    assert (known.state, {patch.verdict for patch in known.patches}) == ("fine", {"recorded"})
+    assert report.notes == (f"v1.0: its wheel is out of reach, and commit {str(known.commit)[:10]} was read instead",)
+    assert "upstream" not in {path.split("/")[0] for path in contents(made.cache)}  # it was not the wheel
+    # The lock does not say what text 2.0 has.
+    assert (unknown.state, unknown.reason) == ("unreachable", "it is not in the cache")
+
+
+def test_a_wheel_with_other_bytes_is_broken_whatever_the_clone_has(
+    world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = world(MOVED)
+    repository = made.repository()
+    failed = {"1.0": DigestMismatchError("other bytes"), "2.0": TreeError("no answer")}
+    monkeypatch.setattr("patchkit.operations.upstream_look.fetch_releases", lambda *_args, **_options: failed)
+    report = look(made, repository=repository)
+    assert [(target.state, target.reason) for target in report.targets] == [
+        ("broken", "other bytes"),
+        ("unreachable", "no answer"),
+    ]
+
+
 def test_a_target_that_was_named_and_is_out_of_reach_is_to_be_looked_at(world: Callable[..., World]) -> None:
     made = world(MOVED)
     without_wheel(made, "2.0")
@@ -528,7 +555,7 @@ def test_without_a_repository_branches_are_told_as_not_looked_at(world: Callable
     target = target_of(look(made), "main")
     assert (target.state, target.reason, target.next) == (
         "unreachable",
-        "it is no release",
+        "a branch is read from a clone, and none was given",
         "give a clone of Megatron-LM with --git REPO",
     )
 
@@ -546,7 +573,7 @@ def test_a_partial_clone_is_left_as_it_is_and_says_what_it_lacks(world: Callable
     shutil.rmtree(made.cache / "upstream")
     target = target_of(look(made, repository=partial), "main")
     assert (whole.state, target.state) == ("broken", "unreachable")
-    assert re.match(r"git cannot read [0-9a-f]{40} of .*/partial@", target.reason)
+    assert re.match(r"git cannot read megatron/core/buffer\.py \([0-9a-f]{40}\) of .*/partial@", target.reason)
     assert "git fetch --refetch --no-filter" in target.next
     assert contents(partial) == before
 

@@ -198,7 +198,9 @@ def test_a_missing_object_is_a_tree_error(repository: Path) -> None:
     with pytest.raises(TreeError) as caught:
         tree.read("megatron/core/a.py")
 
-    assert caught.value.message == (f"git cannot read {blob} of {repository}@v1: fatal: Not a valid object name {blob}")
+    assert caught.value.message == (
+        f"git cannot read megatron/core/a.py ({blob}) of {repository}@v1: fatal: Not a valid object name {blob}"
+    )
 
 
 def test_an_object_that_ends_early_is_a_tree_error_and_the_others_are_read(repository: Path) -> None:
@@ -214,7 +216,7 @@ def test_an_object_that_ends_early_is_a_tree_error_and_the_others_are_read(repos
     with pytest.raises(TreeError) as caught:
         tree.read("big.bin")
 
-    assert caught.value.message.startswith(f"git cannot read {blob} of {repository}@HEAD: fatal: ")
+    assert caught.value.message.startswith(f"git cannot read big.bin ({blob}) of {repository}@HEAD: fatal: ")
     assert tree.read("megatron/core/a.py") is not None
 
 

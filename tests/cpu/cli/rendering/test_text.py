@@ -29,6 +29,20 @@ def test_when_all_is_fine_one_line_says_so(count: int, expected: str) -> None:
     assert text(all_fine(count)) == expected
 
 
+def test_the_line_names_what_is_new_among_what_was_reported_before() -> None:
+    old, *fresh = fine_target("main"), *(replace(fine_target(f"v0.{number}.0"), new=True) for number in range(9))
+    assert text(report(old, fresh[0])) == "2 targets, 3 patches: fine (new: v0.0.0)\n"
+    assert text(report(old, *fresh)) == (
+        "10 targets, 3 patches: fine (new: v0.0.0, v0.1.0, v0.2.0, v0.3.0, v0.4.0, v0.5.0, v0.6.0, v0.7.0, 1 more)\n"
+    )
+
+
+def test_few_targets_that_are_all_there_is_are_named_and_many_are_not() -> None:
+    fresh = [replace(fine_target(f"v0.{number}.0"), new=True) for number in range(9)]
+    assert text(report(fresh[0], replace(fresh[1], title="a\x1bb"))) == "2 targets, 3 patches: fine (v0.0.0, a\\x1bb)\n"
+    assert text(report(*fresh)) == "9 targets, 3 patches: fine\n"
+
+
 def test_a_fine_target_with_something_to_do_keeps_its_line() -> None:
     carried = replace(fine_target("v0.20.0"), next="patchkit rebase --onto 0.20.0")
 
