@@ -40,7 +40,16 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """Why what stdout leads to takes no more."""
 
 
-_MACHINE = (*_FULL, errno.EACCES, errno.EPERM, errno.EROFS, errno.ESTALE, errno.EMFILE, errno.ENFILE)
+_MACHINE = (
+    *_FULL,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ESTALE,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENAMETOOLONG,
+)
 """What the machine says when a file cannot be reached that is there: no bug, wherever it is said."""
 
 

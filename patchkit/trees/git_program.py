@@ -282,6 +282,8 @@ def _common(folder: Path) -> Path:
 
 def _line(file: Path) -> str:
     try:
-        return os.fsdecode(file.read_bytes()).rstrip("\r\n")
+        line = os.fsdecode(file.read_bytes()).rstrip("\r\n")
     except OSError:
         return ""
+    # No file has such a name.
+    return "" if "\0" in line else line
