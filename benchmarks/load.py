@@ -72,6 +72,21 @@ def many_changes(lines: int) -> Callable[[], object]:
     return lambda: carry_file(*texts, "pkg/long.py")  # type: ignore[misc]  # three of them
 
 
+def both_added(functions: int) -> Callable[[], object]:
+    """Look for what stands twice where both sides added two lines to each function and the result has them twice."""
+    from patchkit.core.gating.repeats import repeats
+
+    texts: tuple[list[bytes], ...] = ([], [], [], [])
+    for number in range(functions):
+        head, body = b"def function_%d(value):\n" % number, b"    first_%d = value\n" % number
+        added = b"    call_%d(value)\n    call_%d(value, 2)\n" % (number, number)
+        made = head + body, head + body + added, head + added + body, head + added + body + added
+        for text, part in zip(texts, made, strict=True):
+            text.append(part)
+    base, changed, target, result = map(b"".join, texts)
+    return lambda: repeats(base, changed, target, result)
+
+
 def long_line(entries: int) -> Callable[[], object]:
     """Carry a change in one line of many entries over another change in it."""
     from patchkit import carry_file
@@ -208,6 +223,7 @@ def _lay_series(folder: Path, patches: int) -> None:
 SIZES: dict[str, tuple[Callable[[int], Callable[[], object]], tuple[int, ...]]] = {
     "lines of a file": (long_file, (25_000, 50_000, 100_000)),
     "changed lines": (many_changes, (12_500, 25_000, 50_000)),
+    "functions that both sides added to": (both_added, (1_000, 2_000, 4_000)),
     "entries of a line": (long_line, (50_000, 100_000, 200_000)),
     "files of a patch, 10 hunks each": (parse, (125, 250, 500)),
     "files fitted, 10 hunks each": (foreign, (500, 1_000, 2_000)),

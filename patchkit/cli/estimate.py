@@ -68,7 +68,7 @@ def read_arguments(file: Path | None, assignments: Sequence[str]) -> Arguments:
             raise TreeError(f"cannot read {file}: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise UsageError(f"{file}: a JSON object is expected: it is no text in UTF-8") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"{file}: a JSON object is expected: {error}") from error
         if not isinstance(values, dict):
             raise UsageError(f"{file}: a JSON object is expected")

@@ -40,7 +40,16 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """Why what stdout leads to takes no more."""
 
 
-_MACHINE = (*_FULL, errno.EACCES, errno.EPERM, errno.EROFS, errno.ESTALE, errno.EMFILE, errno.ENFILE)
+_MACHINE = (
+    *_FULL,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ESTALE,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENAMETOOLONG,
+)
 """What the machine says when a file cannot be reached that is there: no bug, wherever it is said."""
 
 
@@ -99,7 +108,7 @@ def run(arguments: list[str], what: click.Command = patchkit, called: str = "pat
     except KeyboardInterrupt:
         return int(ExitCode.INTERRUPTED)
     except OSError as error:
-        if error.errno not in _MACHINE:
+        if error.errno not in _MACHINE and not _without_room(error):
             return _bug()
         print_error(_refused(error), command, as_json=as_json and error.filename is not None)
         return int(ExitCode.TREE)
@@ -108,10 +117,17 @@ def run(arguments: list[str], what: click.Command = patchkit, called: str = "pat
     return result if isinstance(result, int) else int(ExitCode.DONE)
 
 
+def _without_room(error: OSError) -> bool:
+    """Tell whether tempfile found no folder to write to; other errors of this number name what is not there."""
+    return error.errno == errno.ENOENT and error.filename is None
+
+
 def _refused(error: OSError) -> WriteFailedError:
     """Say what the machine refused: what reads and writes names its file; what is left is the answer on its way out."""
     if error.filename is not None:
         return WriteFailedError(f"cannot read or write {os.fsdecode(error.filename)}: {error.strerror}")
+    if _without_room(error):
+        return WriteFailedError(f"cannot make a temporary folder: {error.strerror}", hint="TMPDIR names another one")
     what = "print the answer" if error.errno in _FULL else "read a file"
     return WriteFailedError(f"cannot {what}: {error.strerror}")
 

@@ -11,12 +11,17 @@ import msgspec
 
 from patchkit import __version__
 from patchkit.cli.exit_codes import ExitCode
-from patchkit.cli.rendering.printable import inert_json
+from patchkit.cli.rendering.printable import inert_json, styled
 from patchkit.core.report import REPORT_SCHEMA, Problem
 from patchkit.errors import PatchkitError
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print lines made of words from elsewhere; nothing but our own colours is obeyed by a terminal."""
+    click.echo(styled(text), err=err)
 
 
 def print_json(value: object) -> None:
@@ -32,9 +37,9 @@ def print_problem(problem: Problem) -> None:
     if problem.line:
         where.append(f"line {problem.line}")
     prefix = click.style("error:", fg="red", bold=True)
-    click.echo(f"{prefix} {': '.join([*where, problem.message])}", err=True)
+    echo(f"{prefix} {': '.join([*where, problem.message])}", err=True)
     if problem.hint:
-        click.echo(f"  {click.style('hint:', fg='cyan')} {problem.hint}", err=True)
+        echo(f"  {click.style('hint:', fg='cyan')} {problem.hint}", err=True)
 
 
 def print_error(error: PatchkitError, command: str, *, as_json: bool) -> None:
@@ -86,7 +91,7 @@ def print_answer(answer: Answer, lines: Iterator[str], style: str, problems: Seq
     if style == "json":
         print_json(answer)
     else:
-        click.echo("\n".join(lines))
+        echo("\n".join(lines))
         for problem in problems[:MOST]:
             print_problem(problem)
         if len(problems) > MOST:
@@ -104,11 +109,11 @@ class StderrReporter:
     def step(self, message: str) -> None:
         """Print the step when there is somebody to read it."""
         if self._verbose:
-            click.echo(message, err=True)
+            echo(message, err=True)
 
     def note(self, message: str) -> None:
         """Print the note."""
-        click.echo(f"{click.style('note:', fg='yellow')} {message}", err=True)
+        echo(f"{click.style('note:', fg='yellow')} {message}", err=True)
 
     def count(self, done: int, total: int, message: str) -> None:
         """Draw a bar on a terminal; elsewhere it would fill the log."""

@@ -60,8 +60,11 @@ def _parsed(file: Path) -> dict[str, Any]:
 
     try:
         return dict(tomllib.loads(read_file(file).decode()))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
+        # Also for bytes that are no UTF-8, and a number of more digits than Python reads.
         raise StoreError(str(file), None, f"it is no TOML: {error}") from error
+    except RecursionError as error:
+        raise StoreError(str(file), None, "it is nested too deep to be read") from error
 
 
 def _settings(file: Path, table: object, prefix: str = "") -> Settings:
@@ -74,7 +77,8 @@ def _settings(file: Path, table: object, prefix: str = "") -> Settings:
     if not isinstance(patches, str) or not patches:
         raise StoreError(str(file), f"{prefix}patches", "it must be there, and name the folder of a series")
     folder = file.parent / patches
-    if not folder.is_dir():
+    # Unlike Path's, this takes every name: one that is too long, say, is that of no folder.
+    if not os.path.isdir(folder):  # noqa: PTH112
         raise StoreError(str(file), f"{prefix}patches", f"there is no folder {folder}")
     # A path of one part has no grandparent, where the list of upstream's releases may lie.
     return Settings(file, folder if len(folder.parts) > 1 else folder.absolute())

@@ -39,6 +39,14 @@ class _Loader(_Base):  # type: ignore[misc]  # the C loader exists only where li
         mapping: dict[Hashable, Any] = super().construct_mapping(node, deep=deep)
         return mapping
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - as above
+        """Build a value; where PyYAML fails at one with an error of Python's, say where it stands."""
+        try:
+            return super().construct_object(node, deep=deep)
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            problem = f"not a value of the tag {node.tag!r}"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from error
+
 
 def parse_yaml(text: bytes, file: str) -> object:
     """Return the plain value of a YAML document. Raises StoreError with the 1-based line."""
@@ -52,6 +60,8 @@ def parse_yaml(text: bytes, file: str) -> object:
         raise StoreError(file, where, f"not valid YAML: {error.problem or error.context}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise StoreError(file, None, f"not valid YAML: {error}") from error
+    except RecursionError as error:
+        raise StoreError(file, None, "not valid YAML: nested too deep") from error
     return value
 
 

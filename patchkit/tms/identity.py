@@ -167,7 +167,7 @@ def _direct_url(package: Package) -> Mapping[str, Any] | None:
         return None
     try:
         found = json.loads((folder / "direct_url.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise TmsFileError(f"cannot read {folder / 'direct_url.json'}: {error}") from error
     if not isinstance(found, dict):
         raise TmsFileError(f"{folder / 'direct_url.json'} is no JSON object")

@@ -52,7 +52,17 @@ class GitProgram:
             # Inside a hook, git points everything it starts at the hook's own repository; and a bare repository without
             # settings is taken for a checkout by GitPython. Elsewhere git had better look itself: told where the
             # repository is, it does not ask who owns it (safe.directory).
+            self.refuse_strangers()
             self.environment["GIT_DIR"] = os.fspath(self.folder)
+
+    def refuse_strangers(self) -> None:
+        """Raise TreeError with git's words when the repository is another user's and no safe.directory names it.
+
+        To be asked before git is told where the repository is: then it does not ask.
+        """
+        _status, _out, problem = run_git(["rev-parse", "--git-dir"], self.repository, environment={"GIT_DIR": None})
+        if "dubious ownership" in problem:
+            raise TreeError(f"git cannot read {self.repository}: {problem}")
 
     def _names_programs(self) -> bool:
         """Tell whether the settings of this repository itself, which may be a stranger's, name what a download runs."""
@@ -171,10 +181,14 @@ def run_git(
     folder: Path,
     *,
     stdin: bytes = b"",
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str | None] | None = None,
     seconds: float | None = None,
 ) -> tuple[int, bytes, str]:
-    """Return exit status, output and complaints of a git command in ``folder``. Raises TreeError without git."""
+    """Return exit status, output and complaints of a git command in ``folder``. Raises TreeError without git.
+
+    ``environment`` goes over that of this process; None takes a variable out of it.
+    """
+    variables = {**os.environ, **_ENGLISH, **(environment or {})}
     settings = [part for setting in _OWN_SETTINGS for part in ("-c", setting)]
     try:
         done = subprocess.run(
@@ -183,7 +197,7 @@ def run_git(
             cwd=folder,
             input=stdin,
             capture_output=True,
-            env={**os.environ, **_ENGLISH, **(environment or {})},
+            env={name: value for name, value in variables.items() if value is not None},
             timeout=seconds,
         )
     except subprocess.TimeoutExpired as error:
@@ -218,6 +232,7 @@ def ignored_files(repository: Path, folder: Path) -> frozenset[str]:
     The folder need not be a checkout; its own .gitignore files have their say. Raises TreeError.
     """
     program = GitProgram(repository)
+    program.refuse_strangers()
     where = {"GIT_DIR": os.fspath(program.folder.resolve()), "GIT_WORK_TREE": os.fspath(folder.resolve())}
     listing = program.output("ls-files", "--others", "--ignored", "--exclude-standard", "-z", environment=where)
     return frozenset(os.fsdecode(path) for path in listing.split(b"\0") if path)
@@ -267,6 +282,8 @@ def _common(folder: Path) -> Path:
 
 def _line(file: Path) -> str:
     try:
-        return os.fsdecode(file.read_bytes()).rstrip("\r\n")
+        line = os.fsdecode(file.read_bytes()).rstrip("\r\n")
     except OSError:
         return ""
+    # No file has such a name.
+    return "" if "\0" in line else line

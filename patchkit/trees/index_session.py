@@ -90,7 +90,7 @@ class Source:
         except (httpx2.HTTPError, httpx2.InvalidURL, ImportError, OSError) as error:
             self.problem = " ".join(str(error).split()) or type(error).__name__
             return []
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             self.problem = f"its answer cannot be read ({type(error).__name__}: {' '.join(str(error).split())})"
             return []
         self.problem = session.problem

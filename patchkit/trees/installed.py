@@ -123,7 +123,7 @@ def _editable_checkout(found: Distribution, name: str) -> Path | None:
         return None
     try:
         origin = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise NotATreeError(f"direct_url.json of {name} cannot be read: {error}", hint="install it again") from error
     if not _is_editable(origin):
         return None

@@ -12,6 +12,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
 
 from patchkit.core.blobs import blob_id
 from patchkit.errors import InterruptedWriteError
@@ -22,16 +25,19 @@ _NAME = "journal"
 _INDEX = "journal.json"
 
 
+_BlobId = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{40}$")]
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One file of a write."""
 
     path: str
-    before: str | None
+    before: _BlobId | None
     """Blob id of the old content, None when there was no file."""
-    after: str | None
+    after: _BlobId | None
     """Blob id of the new content, None when the file goes away."""
-    mode: int
+    mode: Annotated[int, msgspec.Meta(ge=0, le=0o7777)]
     """Permission bits of the file, old and new."""
 
 
@@ -40,7 +46,7 @@ class Journal:
     """All that is needed to undo a write."""
 
     operation: str
-    token: str
+    token: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]*$")]
     """Random part of the names of temporary files beside their targets."""
     entries: tuple[Entry, ...]
     folders: tuple[str, ...]
@@ -50,6 +56,10 @@ class Journal:
         """Return the path of the file that is written first and then takes the place of ``entry``."""
         folder, slash, _name = entry.path.rpartition("/")
         return f"{folder}{slash}.patchkit-{self.token}-{self.entries.index(entry)}"
+
+
+class _Schema(msgspec.Struct):
+    schema: int
 
 
 def is_reserved(name: str) -> bool:
@@ -90,14 +100,16 @@ def load(state_dir: Path) -> Journal:
     if (state_dir / _NAME).is_symlink():
         raise _unreadable(state_dir, "it is a link, and links are not followed")
     try:
-        data = json.loads((state_dir / _NAME / _INDEX).read_bytes())
-        if data["schema"] != _SCHEMA:
-            raise _unreadable(state_dir, f"it has schema {data['schema']}, and this patchkit reads {_SCHEMA}")
-        entries = tuple(Entry(**entry) for entry in data["entries"])
-        for entry in entries:
-            checked(entry.path)
-        return Journal(data["operation"], data["token"], entries, tuple(checked(folder) for folder in data["folders"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        text = (state_dir / _NAME / _INDEX).read_bytes()
+        schema = msgspec.json.decode(text, type=_Schema).schema
+        if schema != _SCHEMA:
+            raise _unreadable(state_dir, f"it has schema {schema}, and this patchkit reads {_SCHEMA}")
+        journal = msgspec.json.decode(text, type=Journal)
+        # A tree of a stranger may come with a journal. A name made of its parts must lead nowhere else either.
+        for path in (*journal.folders, *(entry.path for entry in journal.entries)):
+            checked(path)
+        return journal
+    except (OSError, ValueError, RecursionError) as error:
         raise _unreadable(state_dir, str(error)) from error
 
 

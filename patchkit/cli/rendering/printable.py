@@ -9,6 +9,9 @@ from typing import Final
 # anywhere, and `##[name]` anywhere. `std::move` and the like are no commands.
 _COMMAND: Final = re.compile(r"(?<!\w)::(?=[\w-])|##\[")
 
+# Reset, bold, dim, the sixteen colours.
+_COLOUR: Final = re.compile(r"(\x1b\[(?:[0-2]|[39][0-7])m)")
+
 _BEYOND_ASCII: Final = re.compile(r"[^\x20-\x7e\n]")
 
 
@@ -17,6 +20,19 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def styled(text: str) -> str:
+    """Return lines that may have colours of ``click.style`` with everything else that does not print as an escape.
+
+    Line breaks and tabs stay. What hides text, moves the cursor or names the window is no colour.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        part if at % 2 else "".join(each if each in "\n\t" else printable(each) for each in part)
+        for at, part in enumerate(_COLOUR.split(text))
+    )
 
 
 def one_line(text: str, limit: int | None = None) -> str:

@@ -30,6 +30,8 @@ INNER: Final = re.compile(
 """A function that is not part of another one."""
 _END: Final = 100
 """Bytes at the end of a block, where most have something else than white space."""
+_FEW: Final = 8
+"""Up to so many lines a search for each takes less time than to split a text into its lines."""
 _HEAD_END: Final = re.compile(rb":[ \t]*(?:#[^\n]*)?\r?\n")
 
 
@@ -162,11 +164,15 @@ def head_of(block: bytes, at: int = 0) -> bytes:
 
 
 def holding(content: bytes, lines: Iterable[bytes]) -> frozenset[bytes]:
-    """Return the names of the definitions at module level that have one of ``lines`` somewhere in their text."""
-    wanted = list(lines)
-    pieces = _pieces(_ended(content))
+    """Return the names of the definitions at module level that have one of ``lines``, white space at its ends aside."""
+    wanted = frozenset(lines)
+    few = len(wanted) <= _FEW
     return frozenset(
-        match["name"] for piece, match in pieces if match is not None and any(line in piece for line in wanted)
+        match["name"]
+        for piece, match in _pieces(_ended(content))
+        if match is not None
+        and not (few and not any(line in piece for line in wanted))
+        and not wanted.isdisjoint(map(bytes.strip, piece.split(b"\n")))
     )
 
 

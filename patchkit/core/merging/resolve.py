@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from patchkit.core.merging.alignment import Edit
@@ -18,6 +19,7 @@ from patchkit.core.merging.resolved import Clash, Resolved, Span
 from patchkit.core.merging.sides import Version
 from patchkit.core.merging.sweep import Side, Stretch, span, sweep
 from patchkit.core.merging.taken_out import taken_out
+from patchkit.core.merging.words import key
 from patchkit.core.remembered import remembered
 
 
@@ -173,7 +175,9 @@ class _Merge:
                 done = reason
             elif two.old <= one.old and one.old_end <= two.old_end and one.new < one.new_end:
                 added = [line.key for line in self.ours.lines[one.new : one.new_end]]
-                if within(added, [line.key for line in self.theirs.lines[two.new : two.new_end]]):
+                if within(added, [line.key for line in self.theirs.lines[two.new : two.new_end]]) and self._outdone(
+                    one, two
+                ):
                     first = self.rows
                     self._put(line.full for line in yours)
                     base = self.ours.in_base(begin, end)
@@ -184,6 +188,20 @@ class _Merge:
                 self._carried(stretch.ours, text, done)
                 return
         self._renamed_or_clash(stretch, ours, theirs, reason)
+
+    def _outdone(self, edit: Edit, other: Edit) -> bool:
+        """Tell whether the target brings each line as often as the patch does, and takes out as many of each.
+
+        A line that it has there is no proof by itself: the base may have it among the lines that the target rewrote,
+        and where a string begins or ends elsewhere it may be text on one side and code on the other.
+        """
+        ours, theirs = (
+            Counter(key(line.text) for line in side.lines[each.new : each.new_end])
+            for side, each in ((self.ours, edit), (self.theirs, other))
+        )
+        ours.subtract(key(line.text) for line in self.base[edit.old : edit.old_end])
+        theirs.subtract(key(line.text) for line in self.base[other.old : other.old_end])
+        return all(theirs[each] >= count if count > 0 else theirs[each] <= count for each, count in ours.items())
 
     def _agreed(self, stretch: Stretch, ours: tuple[int, int], theirs: tuple[int, int]) -> None:
         """Both sides have the same lines there; either may have put something around them."""

@@ -67,7 +67,10 @@ def _logical_lines(text: str) -> Iterator[tuple[str, int]]:
 
 def read_pyproject(text: str) -> Read:
     """Read pyproject.toml. Raises ValueError, with the place in its words, when it is no TOML."""
-    document = tomllib.loads(text)
+    try:
+        document = tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deep to be read") from error
     finder = _Finder(text)
     pins = [
         replace(pin, stage=stage or 0, conditional=pin.conditional or stage is None)

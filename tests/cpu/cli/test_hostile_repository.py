@@ -192,6 +192,29 @@ def test_rebase_and_explain_ask_git_about_lines_and_run_nothing(
     assert ran(canaries) == []
 
 
+@pytest.mark.parametrize("alone", [False, True], ids=["with its settings", "without settings"])
+def test_the_repository_of_another_user_is_refused_by_every_command(
+    made_up: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, alone: bool
+) -> None:
+    repository = tmp_path / "repository"
+    texts.repository(repository)
+    if alone:
+        (repository / ".git" / "config").unlink()
+    lay(tmp_path / "tree", texts.PATCHED["2.0"])
+    # For the tests of git (t0033-safe-directory).
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    done = [
+        made_up("apply", "--git", repository, "--megatron", "1.1", "--to", tmp_path / "new"),
+        made_up("apply", "--git", repository, "--megatron", "1.1", "--branch", "patched"),
+        made_up("capture", "--from", tmp_path / "tree", "--megatron", "2.0", "--git", repository),
+        made_up("check-upstream", "--offline", "--git", repository),
+        made_up("regenerate", "--git", repository),
+    ]
+
+    assert [(one.code, "dubious ownership" in one.err) for one in done] == [(4, True)] * 5
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize(
     "settings",
     [

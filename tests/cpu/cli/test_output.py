@@ -38,6 +38,17 @@ def report(ran: Ran) -> dict[str, Any]:
     return value
 
 
+def test_words_from_elsewhere_are_not_obeyed_by_a_terminal(
+    patchkit: Command, tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay(tmp_path, {"patchkit.toml": b'patches = "\\u001b]0;title\\u0007"\n'})
+    monkeypatch.chdir(tmp_path)
+    done = patchkit("status", "--in", tree)
+
+    assert done.err == "error: patchkit.toml: patches: there is no folder \\x1b]0;title\\x07\n"
+    assert done.code == 3
+
+
 CLEAN = """\
 TREE: 2.0
   grads   clean  v1.patch

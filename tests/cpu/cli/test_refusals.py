@@ -613,9 +613,14 @@ def test_a_bug_is_a_traceback_and_says_what_it_is(
     ("error", "message"),
     [
         (OSError(errno.EIO, "Input/output error", "/a/b"), "cannot read or write /a/b: Input/output error"),
+        (OSError(errno.ENAMETOOLONG, "File name too long", "a"), "cannot read or write a: File name too long"),
         (OSError(errno.EACCES, "Permission denied"), "cannot read a file: Permission denied"),
+        (
+            OSError(errno.ENOENT, "No usable temporary directory found in ['/tmp']"),
+            "cannot make a temporary folder: No usable temporary directory found in ['/tmp']",
+        ),
     ],
-    ids=["with a name", "without"],
+    ids=["with a name", "with a name too long", "without", "no folder for temporary files"],
 )
 def test_what_the_machine_refuses_anywhere_is_no_bug(
     refused: Refused, tree: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, message: str
@@ -626,4 +631,4 @@ def test_what_the_machine_refuses_anywhere_is_no_bug(
     monkeypatch.setattr("patchkit.cli.commands.apply.apply_in", fail)
     ran = refused("apply", "--in", tree)
 
-    assert (ran.code, ran.out, ran.err) == (4, "", f"error: {message}\n")
+    assert (ran.code, ran.out, ran.err.splitlines()[0]) == (4, "", f"error: {message}")

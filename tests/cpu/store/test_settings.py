@@ -71,6 +71,17 @@ def test_without_settings_there_is_none(project: Path) -> None:
     ("name", "text", "message"),
     [
         ("patchkit.toml", "patches = ", "patchkit.toml: it is no TOML: "),
+        pytest.param(
+            "patchkit.toml", f"a = {'[' * 20_000}", "patchkit.toml: it is nested too deep to be read", id="nested"
+        ),
+        pytest.param("patchkit.toml", f"a = {'9' * 5000}", "patchkit.toml: it is no TOML: ", id="digits"),
+        pytest.param(
+            "patchkit.toml",
+            f'patches = "{"a/" * 5000}"',
+            "patchkit.toml: patches: there is no folder a/a/a/",
+            id="long",
+        ),
+        ("patchkit.toml", 'patches = "a\\u0000b"', "patchkit.toml: patches: there is no folder a\0b"),
         ("patchkit.toml", "", "patchkit.toml: patches: it must be there, and name the folder of a series"),
         ("patchkit.toml", "patches = 1", "patchkit.toml: patches: it must be there, and name the folder of a series"),
         (

@@ -48,6 +48,11 @@ def test_yaml_becomes_plain_values_and_a_date_stays_text(text: str, value: objec
         ),
         (b"a: 1\n---\nb: 2\n", "line 2, column 1", "but found another document"),
         (b"? [a]\n: 1\n", "line 1, column 3", "found unhashable key"),
+        (b"a: !!int x\n", "line 1, column 4", "not a value of the tag 'tag:yaml.org,2002:int'"),
+        (b"a: [!!float '']\n", "line 1, column 5", "not a value of the tag 'tag:yaml.org,2002:float'"),
+        (b"a:\n  b: !!timestamp x\n", "line 2, column 6", "not a value of the tag 'tag:yaml.org,2002:timestamp'"),
+        (b"a: !!bool x\n", "line 1, column 4", "not a value of the tag 'tag:yaml.org,2002:bool'"),
+        (b"a: " + b"9" * 5000 + b"\n", "line 1, column 4", "not a value of the tag 'tag:yaml.org,2002:int'"),
     ],
     ids=[
         "key twice",
@@ -60,6 +65,11 @@ def test_yaml_becomes_plain_values_and_a_date_stays_text(text: str, value: objec
         "object",
         "two documents",
         "list as a key",
+        "no number",
+        "no fraction",
+        "no date",
+        "no truth",
+        "number of too many digits",
     ],
 )
 def test_malformed_yaml_is_refused_with_its_line(text: bytes, where: str, problem: str) -> None:

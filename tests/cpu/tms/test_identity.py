@@ -114,7 +114,7 @@ def test_two_installations_over_each_other_are_refused(installed: Install) -> No
         identity(site)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "\x00"])
+@pytest.mark.parametrize("text", ["{", "[]", "\x00", pytest.param("[" * 100_000, id="nested too deep")])
 def test_a_damaged_record_of_pip_is_told(installed: Install, text: str) -> None:
     site = installed("0.0.10")
     (metadata,) = site.glob("*.dist-info")

@@ -522,6 +522,13 @@ def test_git_is_asked_without_the_library_that_reads_objects(repository: Path) -
     assert done.stdout == "4 False\nTrue\n"
 
 
+def test_a_link_to_a_repository_with_a_nul_in_it_leads_nowhere(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_bytes(b"gitdir: a\0b\n")
+
+    with pytest.raises(TreeError, match=r"is not a git repository$"):
+        GitTree(tmp_path, "v1")
+
+
 @pytest.mark.parametrize("damage", ["HEAD", "objects", "refs"])
 def test_what_only_looks_like_a_repository_does_not_stand_for_one_above_it(
     repository: Path, tmp_path: Path, damage: str

@@ -211,6 +211,18 @@ def test_one_broken_index_does_not_hide_the_others_but_is_told(
     assert [path for path, _ in server.asked].count("/broken/megatron-core/") == 3
 
 
+def test_an_answer_that_is_nested_without_end_cannot_be_read(server: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.serve(PAGE, json_page(json_file(wheel("1.0"), A)), kind=JSON)
+    server.serve("/deep/megatron-core/", b"[" * 100_000, kind=JSON)
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", f"{server.url}/deep")
+    found = list_releases("megatron-core")
+
+    assert found.releases == (release("1.0", A),)
+    assert found.problems[0].startswith(
+        f"no answer from {server.url}/deep: its answer cannot be read (RecursionError: "
+    )
+
+
 def test_an_index_that_moved_is_followed(server: Index) -> None:
     server.serve(PAGE, b"", kind="/elsewhere/", status=301)
     server.serve("/elsewhere/", json_page(json_file(wheel("1.0"), A)), kind=JSON)

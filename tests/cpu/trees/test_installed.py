@@ -152,6 +152,7 @@ def test_an_install_from_a_folder_or_repository_is_an_installed_tree(
             "megatron-core is installed in editable form from 'https://host/x', which is no folder here",
         ),
         ("{{", "direct_url.json of megatron-core cannot be read: "),
+        pytest.param("[" * 100_000, "direct_url.json of megatron-core cannot be read: ", id="nested too deep"),
     ],
 )
 def test_an_editable_install_that_leads_nowhere_is_explained(

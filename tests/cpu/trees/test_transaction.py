@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import os
 import shutil
 import signal
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from patchkit.core.blobs import blob_id
 from patchkit.errors import (
     InterruptedWriteError,
     PatchkitError,
@@ -352,6 +354,20 @@ def test_undo_changes_nothing_when_a_saved_content_is_damaged(tmp_path: Path) ->
         b"[]",
         b'{"schema": 2, "operation": "x", "token": "", "entries": [], "folders": []}',
         b'{"schema": 1, "operation": "x", "token": "", "entries": [{}], "folders": []}',
+        b'{"schema": 1, "operation": ["x"], "token": "", "entries": [], "folders": []}',
+        (
+            b'{"schema": 1, "operation": "x", "token": "", "entries": '
+            b'[{"path": "a.py", "before": 1, "after": null, "mode": 420}], "folders": []}'
+        ),
+        (
+            b'{"schema": 1, "operation": "x", "token": "", "entries": '
+            b'[{"path": "a.py", "before": "../a.py", "after": null, "mode": 420}], "folders": []}'
+        ),
+        (
+            b'{"schema": 1, "operation": "x", "token": "", "entries": '
+            b'[{"path": "a.py", "before": null, "after": null, "mode": 1e9}], "folders": []}'
+        ),
+        b"[" * 100_000,
     ],
 )
 def test_a_journal_that_cannot_be_read_is_reported(tmp_path: Path, text: bytes) -> None:
@@ -371,6 +387,21 @@ def test_a_journal_cannot_lead_out_of_the_tree(tmp_path: Path) -> None:
 
     with pytest.raises(UnsafePathError):
         undo(root)
+
+
+def test_a_token_of_a_journal_cannot_lead_out_of_the_tree(tmp_path: Path) -> None:
+    # The name of a temporary file is made of it: `.patchkit-x/../../../outside-0`.
+    lay(tmp_path, {"outside-0": b"theirs\n"})
+    old = OLD["sub/gone.py"]
+    entry = {"path": "sub/gone.py", "before": blob_id(old), "after": blob_id(old), "mode": 420}
+    planted = {"schema": 1, "operation": "x", "token": "x/../../../outside", "folders": [], "entries": [entry]}
+    root = lay(tree(tmp_path / "t"), {"sub/.patchkit-x/there": b""})
+    lay(root / ".patchkit" / "journal", {"journal.json": json.dumps(planted).encode(), blob_id(old): old})
+
+    with pytest.raises(InterruptedWriteError, match="cannot be read"):
+        undo(root)
+
+    assert (tmp_path / "outside-0").read_bytes() == b"theirs\n"
 
 
 def test_a_second_writer_is_turned_away_and_told_who_is_at_work(tmp_path: Path) -> None:

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import json
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.cli.rendering.printable import inert_json, no_command, one_line, printable
+from patchkit.cli.rendering.printable import inert_json, no_command, one_line, printable, styled
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,24 @@ from patchkit.cli.rendering.printable import inert_json, no_command, one_line, p
 )
 def test_what_does_not_print_is_shown_as_an_escape(text: str, expected: str) -> None:
     assert printable(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\tb\nc", "a\tb\nc"),
+        (
+            f"{click.style('bad', fg='bright_red', bold=True)}: \x1b]0;title\x07",
+            "\x1b[91m\x1b[1mbad\x1b[0m: \\x1b]0;title\\x07",
+        ),
+        (f"{click.style('dim', dim=True)}\r\x1b[2K", "\x1b[2mdim\x1b[0m\\r\\x1b[2K"),
+        ("\x1b[8mhidden", "\\x1b[8mhidden"),
+        ("\x1b[1;31mtwo", "\\x1b[1;31mtwo"),
+        ("\u202egnp.exe \udc80", "\\u202egnp.exe \\udc80"),
+    ],
+)
+def test_of_lines_only_breaks_and_our_own_colours_are_obeyed(text: str, expected: str) -> None:
+    assert styled(text) == expected
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,8 @@ def test_holding_names_the_definitions_at_module_level_around_lines() -> None:
 
     assert holding(text, [b"a = 1"]) == frozenset({b"f"})
     assert holding(text, [b"b = 2", b"c"]) == frozenset({b"C"})
+    assert holding(text, [b"b = ", b"= 1"]) == frozenset()
+    assert holding(text, [b"b = 2", *(b"%d" % number for number in range(20))]) == frozenset({b"C"})
 
 
 @given(changed_programs())

@@ -40,6 +40,21 @@ def test_what_both_made_comes_out_once(sides: tuple[str, str]) -> None:
     assert "".join(part for part in resolve(base, changed, changed).parts if isinstance(part, str)) == changed
 
 
+def test_code_that_a_string_of_the_target_ends_before_is_no_line_that_the_target_brings() -> None:
+    docstring = '    """\n    Args:\n        library: its name.\n    """\n'
+    code = "    for key, value in config.items():\n        setattr(self, key, value)\n"
+    base = "def put(self, config):\n" + docstring + code
+    changed = base.replace("library: its name.", "setattr(self, key, value)")
+    target = base.replace('"""', "pass", 1)
+
+    found = resolve(base, changed, target)
+
+    clashes = [part.base for part in found.parts if isinstance(part, Clash)]
+    assert len(clashes) == 1
+    assert "library: its name." in clashes[0]
+    assert [(span.verdict, span.reason) for span in found.spans] == [("conflict", "both sides changed the same lines")]
+
+
 def test_a_bracket_that_the_target_leaves_open_to_the_end_is_followed_by_no_blank_line() -> None:
     base = 'def f():\n    """Do it.\n    """\n    x = g(\n    )\n'
     target = base.removesuffix("    )\n")

@@ -63,6 +63,13 @@ def test_a_script_that_would_take_for_ever_is_not_read_for_ever(tmp_path: Path, 
     assert [each.rule for each in report.findings] == [rule]
 
 
+def test_a_project_file_that_is_nested_too_deep_is_told(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[project]\ndependencies = {'[' * 20_000}")
+    report = check_pins([tmp_path / "pyproject.toml"], load_versions(versions_file(default_patches())), minimum=MINIMUM)
+
+    assert [(each.level, each.rule) for each in report.findings] == [("wrong", "does-not-parse")]
+
+
 @pytest.mark.parametrize("case", SMALL, ids=[case["name"] for case in SMALL])
 def test_the_place_of_a_pin_is_where_its_characters_stand(case: dict[str, Any], file: Path) -> None:
     reading = read_install_file(file)
