@@ -25,16 +25,21 @@ def misses_edge(hunk: Hunk, place: int, length: int) -> bool:
     return (is_first and place > 0) or (is_last and place + len(hunk.old_lines) < length)
 
 
-def edge_is_elsewhere(hunk: Hunk, named: int, places: Sequence[int], length: int) -> bool:
+def edge_is_elsewhere(
+    hunk: Hunk, named: int, places: Sequence[int], length: int, *, is_first: bool = True, is_last: bool = True
+) -> bool:
     """Tell whether an edge of the file speaks for another of the 0-based ``places`` than the one that is named.
 
     GNU patch takes any shorter context for one that an edge cut off, git only a missing one. That is not enough to
-    refuse the only place, and too much to take one of several.
+    refuse the only place, and too much to take one of several. The context of a hunk that is not the first of its file
+    (``is_first``) may be short above because the one before it stands there, and below likewise.
     """
     above, below = _context(hunk.lines), _context(hunk.lines[::-1])
 
     def at_edge(place: int) -> bool:
-        return (above >= below or place == 0) and (below >= above or place + len(hunk.old_lines) == length)
+        begins = not is_first or above >= below or place == 0
+        ends = not is_last or below >= above or place + len(hunk.old_lines) == length
+        return begins and ends
 
     return not at_edge(named) and any(at_edge(place) for place in places)
 

@@ -95,7 +95,11 @@ def place_file(patch: FilePatch, content: bytes | None, scope_names: ScopeNames)
         return _refused_whole(patch, Refusal.FILE_MISSING)
     lines = split_lines(content)
     ranges = ScopeRanges(content)
-    spots = [_spots(hunk, lines, scope_names.get(hunk.id), ranges.of) for hunk in patch.hunks]
+    last = len(patch.hunks) - 1
+    spots = [
+        _spots(hunk, lines, scope_names.get(hunk.id), ranges.of, is_first=number == 0, is_last=number == last)
+        for number, hunk in enumerate(patch.hunks)
+    ]
     results = [_placed(hunk, spot) for hunk, spot in zip(patch.hunks, spots, strict=True)]
     ordered = _refuse_overlaps(patch.hunks, _refuse_doubtful(results, spots))
     if any(isinstance(result, NotPlaced) for result in ordered):
@@ -137,8 +141,14 @@ def _spots(
     lines: list[bytes],
     scope_name: str | None,
     scopes_named: Callable[[str], tuple[scopes.Scope, ...]],
+    *,
+    is_first: bool = True,
+    is_last: bool = True,
 ) -> list[int] | NotPlaced:
-    """Return the 0-based lines at which ``hunk`` may stand, at least one, or why there is none."""
+    """Return the 0-based lines at which ``hunk`` may stand, at least one, or why there is none.
+
+    ``is_first`` and ``is_last`` are whether no other hunk of the file stands before it, and behind it.
+    """
     places = _matches(hunk.old_lines, lines)
     if not places:
         return NotPlaced(hunk.id, Refusal.NO_MATCH)
@@ -150,7 +160,12 @@ def _spots(
         if not inside:
             return NotPlaced(hunk.id, Refusal.OTHER_SCOPE, tuple(place + 1 for place in places))
         places = inside
-    return _at_edges(hunk, places, len(lines), scoped=scope_name is not None)
+    allowed = _at_edges(hunk, places, len(lines), scoped=scope_name is not None)
+    if scope_name is None and isinstance(allowed, list) and _named(hunk) in allowed:
+        named = _named(hunk)
+        if edge_is_elsewhere(hunk, named, allowed, len(lines), is_first=is_first, is_last=is_last):
+            return _not_unique(hunk.id, allowed)
+    return allowed
 
 
 def _at_edges(hunk: Hunk, places: list[int], length: int, *, scoped: bool) -> list[int] | NotPlaced:
@@ -167,8 +182,6 @@ def _at_edges(hunk: Hunk, places: list[int], length: int, *, scoped: bool) -> li
     first = next((refusal for refusal in refusals if refusal is not None), None)
     if not allowed and first is not None:
         return NotPlaced(hunk.id, first, tuple(place + 1 for place in places))
-    if not scoped and named in allowed and edge_is_elsewhere(hunk, named, allowed, length):
-        return _not_unique(hunk.id, allowed)
     return allowed
 
 

@@ -205,6 +205,16 @@ def test_hunks_that_would_change_the_same_lines_are_refused() -> None:
     assert expected == place_file(patch, b"a\nb\nc\n", {})
 
 
+def test_context_that_another_hunk_cut_off_says_nothing_of_an_edge() -> None:
+    # The second insertion has context below alone, since the first stands above it, and its old text is at line 1 too.
+    patch = file_patch("@@ -1,0 +1 @@\n+a\n@@ -2 +3,2 @@\n+a\n b\n")
+    result = place_file(patch, b"b\nb\n", {})
+
+    assert isinstance(result, FilePlaced)
+    assert result.content == b"b\na\na\nb\n"
+    assert [(hunk.verdict, hunk.offset) for hunk in result.hunks] == [(Verdict.EXACT, 0), (Verdict.EXACT, 0)]
+
+
 def test_hunks_may_touch() -> None:
     patch = file_patch("@@ -2 +1,0 @@ one\n-b\n@@ -3,2 +2 @@ two\n-c\n d\n")
 
