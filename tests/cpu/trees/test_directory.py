@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from patchkit.errors import InterruptedWriteError, NotATreeError, TreeError, UnsafePathError, WriteFailedError
@@ -278,8 +279,15 @@ def test_patching_a_folder_imports_neither_git_nor_archives(tmp_path: Path) -> N
         "print(sorted(heavy & set(sys.modules)))"
     )
     repository = Path(__file__).parents[3]
+    # Without `site`, whose .pth files may import anything; the journal's types are msgspec's.
+    environment = {**os.environ, "PYTHONPATH": str(Path(msgspec.__file__).parents[1])}
     found = subprocess.run(
-        [sys.executable, "-S", "-c", program], capture_output=True, check=True, text=True, cwd=repository
+        [sys.executable, "-S", "-c", program],
+        capture_output=True,
+        check=True,
+        text=True,
+        cwd=repository,
+        env=environment,
     )
 
     assert found.stdout == "[]\n"
