@@ -161,11 +161,13 @@ def _spots(
             return NotPlaced(hunk.id, Refusal.OTHER_SCOPE, tuple(place + 1 for place in places))
         places = inside
     allowed = _at_edges(hunk, places, len(lines), scoped=scope_name is not None)
-    if scope_name is None and isinstance(allowed, list) and _named(hunk) in allowed:
-        named = _named(hunk)
-        if edge_is_elsewhere(hunk, named, allowed, len(lines), is_first=is_first, is_last=is_last):
-            return _not_unique(hunk.id, allowed)
-    return allowed
+    if isinstance(allowed, NotPlaced) or scope_name is not None:
+        return allowed
+    named = _named(hunk)
+    is_doubtful = named in allowed and edge_is_elsewhere(
+        hunk, named, allowed, len(lines), is_first=is_first, is_last=is_last
+    )
+    return _not_unique(hunk.id, allowed) if is_doubtful else allowed
 
 
 def _at_edges(hunk: Hunk, places: list[int], length: int, *, scoped: bool) -> list[int] | NotPlaced:
