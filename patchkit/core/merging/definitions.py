@@ -33,6 +33,16 @@ class Unit:
         self.inner: list[Unit] = []
 
 
+def copied(units: Iterable[Unit]) -> list[Unit]:
+    """Return units of one's own to put in order and to name; their lists of lines are shared and replaced as wholes."""
+    found: list[Unit] = []
+    for unit in units:
+        copy = Unit(unit.kind, unit.name)
+        copy.lines, copy.inner = unit.lines, copied(unit.inner)
+        found.append(copy)
+    return found
+
+
 def is_alike(one: Unit, two: Unit, *, is_named: bool = False) -> bool:
     """Tell whether two definitions can be versions of one: their signatures and ``ALIKE`` of their bodies are common.
 
@@ -42,12 +52,20 @@ def is_alike(one: Unit, two: Unit, *, is_named: bool = False) -> bool:
     first, second = ([word for word in head.words if word not in (head.definition or ())] for head in heads)
     if not is_named and LCSseq.normalized_similarity(first, second) < _SIGNATURE:
         return False
+    least = 0 if is_named else _FEW
+    # Their headers aside; most pairs differ so much in length that nothing need be counted.
+    sizes = [_size(unit) - 1 for unit in (one, two)]
+    if min(sizes) < least or 2 * min(sizes) < ALIKE * sum(sizes):
+        return False
     body, other = (Counter(line.key for line in flat([unit])) for unit in (one, two))
     for lines, head in zip((body, other), heads, strict=True):
         lines[head.key] -= 1
-    total = body.total() + other.total()
-    least = 0 if is_named else _FEW
-    return min(body.total(), other.total()) >= least and 2 * (body & other).total() >= ALIKE * total
+    return 2 * (body & other).total() >= ALIKE * sum(sizes)
+
+
+def _size(unit: Unit) -> int:
+    """Return how many lines a unit has with all that is in it."""
+    return len(unit.lines) + sum(map(_size, unit.inner))
 
 
 def cut(lines: Sequence[LogicalLine], level: int, *, is_module: bool = True) -> list[Unit]:

@@ -9,19 +9,15 @@ from patchkit.core.merging.lexemes import LogicalLine
 from patchkit.core.merging.resolved import Span
 
 
-def original(spans: Iterable[Span], base: Sequence[LogicalLine], target: Sequence[LogicalLine]) -> Iterator[Span]:
-    """Yield the spans with 0-based lines of the texts that the lines of ``base`` and ``target`` were cut from.
+def original(spans: Iterable[Span], base: Sequence[LogicalLine]) -> Iterator[Span]:
+    """Yield the spans, no conflict among them, with 0-based lines of the text that the lines of ``base`` are from.
 
-    Lines of the base that were apart there are spans of their own. Of those of a conflict in the target the first that
-    hang together are named.
+    Lines of the base that were apart there are spans of their own.
     """
-    origin, target_origin = _Origin(base), _Origin(target)
+    origin = _Origin(base)
     for span in spans:
-        first, end = span.first, span.end
-        if span.verdict == "conflict":
-            first, end = target_origin.ranges(first, end)[0]
         for old, old_end in origin.ranges(span.base, span.base_end):
-            yield Span(old, old_end, first, end, span.verdict, span.reason)
+            yield Span(old, old_end, span.first, span.end, span.verdict, span.reason)
 
 
 class _Origin:

@@ -15,12 +15,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from patchkit.core.merging.definitions import Unit, cut, definitions, flat, is_alike, named
+from patchkit.core.merging.definitions import Unit, copied, cut, definitions, flat, is_alike, named
 from patchkit.core.merging.lexemes import LineKind, LogicalLine
 from patchkit.core.merging.logical import cut_lines, logical_lines
 from patchkit.core.merging.original import original
-from patchkit.core.merging.resolve import resolve
+from patchkit.core.merging.resolve import resolve_all
 from patchkit.core.merging.resolved import Resolved
+from patchkit.core.remembered import remembered
 
 
 def relocated(base: str, changed: str, target: str) -> tuple[str, str] | None:
@@ -33,30 +34,30 @@ def relocated(base: str, changed: str, target: str) -> tuple[str, str] | None:
     as many lines are common; it is indented anew. A definition that only the target calls by another name goes by that
     name. Otherwise lines are permuted and none is changed.
     """
-    moved = _relocated(*(cut_lines(text).lines for text in (base, changed, target)))
+    moved = _relocated(*(copied(_units(text)) for text in (base, changed, target)))
     return None if moved is None else (_text(moved[0]), _text(moved[1]))
 
 
 def resolve_moved(base: str, changed: str, target: str) -> Resolved | None:
-    """Merge three versions of a Python source of which a side moved definitions; None when no definition has to move.
+    """Merge three versions of a Python source of which a side moved definitions.
 
-    In the result they stand where the side that moved them has them, and go by the name that the side that renamed them
-    gave them. The spans name lines of ``base`` and of the result, or for a conflict of ``target``. Lines of the base
-    that came together from apart are several spans.
+    None when no definition has to move, or when something cannot be brought together. In the result they stand where
+    the side that moved them has them, and go by the name that the side that renamed them gave them. The spans name
+    lines of ``base`` and of the result. Lines of the base that came together from apart are several spans.
     """
-    shared = [cut_lines(text).lines for text in (base, changed, target)]
-    if _relocated(*shared) is None and _relocated(shared[0], shared[2], shared[1]) is None:
+    shared = [_units(text) for text in (base, changed, target)]
+    if all(_relocated(*(copied(shared[at]) for at in order)) is None for order in ((0, 1, 2), (0, 2, 1))):
         return None
     old, ours, theirs = map(logical_lines, (base, changed, target))
-    moved = _relocated(old, ours, theirs)
+    moved = _relocated(*(cut(lines, 0) for lines in (old, ours, theirs)))
     if moved is not None:
         old, ours = moved
     # What the patch moves is the same seen from the other side.
-    mirrored = _relocated(old, theirs, ours)
+    mirrored = _relocated(*(cut(lines, 0) for lines in (old, theirs, ours)))
     if mirrored is not None:
         old, theirs = mirrored
-    merged = resolve(_text(old), _text(ours), _text(theirs))
-    return Resolved(merged.parts, list(original(merged.spans, old, theirs)))
+    merged = resolve_all(_text(old), _text(ours), _text(theirs))
+    return merged and Resolved(merged.parts, list(original(merged.spans, old)))
 
 
 def moved_to(base_scope_text: str, others: Mapping[str, str]) -> tuple[str, str] | None:
@@ -79,11 +80,16 @@ def moved_to(base_scope_text: str, others: Mapping[str, str]) -> tuple[str, str]
     return found[0] if len(found) == 1 else None
 
 
+@remembered(most=2_000_000)
+def _units(text: str) -> list[Unit]:
+    """Cut a text at its definitions; shared: nobody may change the units."""
+    return cut(cut_lines(text).lines, 0)
+
+
 def _relocated(
-    base: list[LogicalLine], changed: list[LogicalLine], target: list[LogicalLine]
+    olds: list[Unit], ours: list[Unit], theirs: list[Unit]
 ) -> tuple[list[LogicalLine], list[LogicalLine]] | None:
-    """Return the lines of base and changed where the target has them."""
-    olds, ours, theirs = cut(base, 0), cut(changed, 0), cut(target, 0)
+    """Return the lines of base and changed where the target has them; changes the units."""
     has_moved = _rehome(olds, ours, theirs)
     has_moved |= _arrange(olds, ours, theirs, is_module=True)
     if not has_moved:

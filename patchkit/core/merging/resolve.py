@@ -24,17 +24,30 @@ from patchkit.core.remembered import remembered
 
 
 @remembered(most=2_000_000)
-def resolve(base: str, changed: str, target: str, *, is_whole: bool = False) -> Resolved:
-    """Merge three versions of a Python source; ``is_whole`` when it is no part of one. Nobody may change the answer."""
+def resolve(base: str, changed: str, target: str) -> Resolved:
+    """Merge three versions of a Python source, or of a part of one. Nobody may change the answer."""
+    return _Merge(Version.of(base, changed), Version.of(base, target)).run()
+
+
+@remembered(most=2_000_000)
+def resolve_all(base: str, changed: str, target: str, *, is_whole: bool = False) -> Resolved | None:
+    """Merge three versions of a Python source; None as soon as something cannot be brought together.
+
+    ``is_whole`` when the texts are whole files as they are, with nothing put elsewhere. Nobody may change the answer.
+    """
     sides = Version.of(base, changed), Version.of(base, target)
-    merge = _Merge(*sides, is_whole=is_whole)
-    resolved = merge.run()
-    if merge.renames:
-        text = "".join(part for part in resolved.parts if isinstance(part, str))
-        if any(stands(change.old, cut_lines(text).lines, is_attribute=change.is_attribute) for change in merge.renames):
-            # A name that has gone from one side is left in what the other side put in elsewhere.
-            return _Merge(*sides, is_whole=False).run()
-    return resolved
+    try:
+        merge = _Merge(*sides, is_whole=is_whole, is_all=True)
+        resolved = merge.run()
+        if merge.renames:
+            text = "".join(part for part in resolved.parts if isinstance(part, str))
+            lines = cut_lines(text).lines
+            if any(stands(change.old, lines, is_attribute=change.is_attribute) for change in merge.renames):
+                # A name that has gone from one side is left in what the other side put in elsewhere.
+                resolved = _Merge(*sides, is_all=True).run()
+    except _ClashError:
+        return None
+    return None if any(isinstance(part, Clash) for part in resolved.parts) else resolved
 
 
 _ELSEWHERE = "the lines stand in another class, function or block on the other side"
@@ -42,10 +55,16 @@ _FORM = "only the form of the lines changed"
 _NEARBY = "the target changed lines nearby"
 
 
+class _ClashError(Exception):
+    """Something could not be brought together, however the rest goes."""
+
+
 class _Merge:
-    def __init__(self, ours: Version, theirs: Version, *, is_whole: bool) -> None:
+    def __init__(self, ours: Version, theirs: Version, *, is_whole: bool = False, is_all: bool = False) -> None:
         self.base = ours.base
         self.is_whole = is_whole
+        self.is_all = is_all
+        """Whether a merge with a clash in it is none."""
         self.renames: list[Rename] = []
         self.ours, self.theirs = ours, theirs
         self.parts: list[str | Clash] = []
@@ -53,15 +72,25 @@ class _Merge:
         self.rows = 0
 
     def run(self) -> Resolved:
-        ours, theirs = self.ours.pairing, self.theirs.pairing
-        for stretch in sweep(ours.edits, theirs.edits, len(self.base)):
-            if stretch.side is Side.NEITHER:
-                self._unchanged(stretch.begin, stretch.end)
-            elif stretch.side is Side.BOTH:
-                self._both(stretch)
-            else:
-                self._one(stretch)
+        """Return the merge. With ``is_all`` raises _ClashError at the first clash that is certain."""
+        stretches = list(sweep(self.ours.pairing.edits, self.theirs.pairing.edits, len(self.base)))
+        if self.is_all:
+            # What becomes of a stretch depends on no other one. The patch changes few, and there most clashes are.
+            for stretch in stretches:
+                if stretch.ours:
+                    self._settle(stretch)
+            self.parts, self.spans, self.renames, self.rows = [], [], [], 0
+        for stretch in stretches:
+            self._settle(stretch)
         return Resolved(self.parts, self.spans)
+
+    def _settle(self, stretch: Stretch) -> None:
+        if stretch.side is Side.NEITHER:
+            self._unchanged(stretch.begin, stretch.end)
+        elif stretch.side is Side.BOTH:
+            self._both(stretch)
+        else:
+            self._one(stretch)
 
     def _put(self, texts: Iterable[str]) -> None:
         for text in texts:
@@ -78,7 +107,18 @@ class _Merge:
         base = self.ours.in_base(edits[0].old, edits[-1].old_end)
         self.spans.append(Span(*base, first, self.rows, "restructured", reason))
 
-    def _clash(self, begin: int, end: int, ours: tuple[int, int], theirs: tuple[int, int], reason: str) -> None:
+    def _clash(
+        self,
+        begin: int,
+        end: int,
+        ours: tuple[int, int],
+        theirs: tuple[int, int],
+        reason: str,
+        *,
+        is_certain: bool = True,
+    ) -> None:
+        if self.is_all and is_certain:
+            raise _ClashError
         changed, target = self.ours.lines, self.theirs.lines
         sides = (self.base[begin:end], changed[slice(*ours)], target[slice(*theirs)])
         self.parts.append(Clash(*("".join(line.full for line in side) for side in sides)))
@@ -279,7 +319,9 @@ class _Merge:
         gone = [at for edit in stretch.ours for at in range(edit.old, edit.old_end)]
         of_both = {at for at in gone if self.theirs.to_new[at] < 0}
         if of_both & (self.ours.moved_lines ^ self.theirs.moved_lines):
-            self._clash(begin, end, ours, theirs, "one side takes lines out that the other side moved away")
+            # Taken for a part of a file, as where a name is left, these lines may be brought together.
+            reason = "one side takes lines out that the other side moved away"
+            self._clash(begin, end, ours, theirs, reason, is_certain=False)
         elif len(of_both) == len(gone):
             reason = "the target took out these lines and more"
             self.spans.append(Span(*self.ours.in_base(begin, end), self.rows, self.rows, "upstreamed", reason))

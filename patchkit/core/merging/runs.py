@@ -7,13 +7,14 @@ as moved is told by the text alone: several lines in a row, word for word and on
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from patchkit.core.merging.alignment import Edit
 from patchkit.core.merging.lexemes import LineKind, LogicalLine
 from patchkit.core.merging.logical import logical_lines
 from patchkit.core.merging.original import original
-from patchkit.core.merging.resolve import resolve
+from patchkit.core.merging.resolve import resolve_all
 from patchkit.core.merging.resolved import Resolved
 from patchkit.core.merging.sides import Version
 from patchkit.core.merging.words import says_something
@@ -34,22 +35,21 @@ class _Run(NamedTuple):
 def resolve_runs(base: str, changed: str, target: str) -> Resolved | None:
     """Merge three versions of a source of which the target moved runs of lines that the patch changes.
 
-    None when there are none, or when it is not clear what belongs to one: the patch inserts at its edge, takes its
-    first or last line out, or inserts where the target has it.
+    None when there are none, when something cannot be brought together, or when it is not clear what belongs to one:
+    the patch inserts at its edge, takes its first or last line out, or inserts where the target has it.
     """
-    yours = Version.of(base, target)
-    moved = _moved(yours)
     # A last line without an ending has no other place.
-    if not moved or any(text and not text.endswith("\n") for text in (base, changed)):
+    if any(text and not text.endswith("\n") for text in (base, changed)):
         return None
-    mine = Version.of(base, changed)
-    runs = [run for run in moved if any(_is_inside(edit, run) for edit in mine.pairing.edits)]
+    mine, yours = Version.of(base, changed), Version.of(base, target)
+    edits = mine.pairing.edits
+    runs = [run for run in _moved(yours, edits) if any(_is_inside(edit, run) for edit in edits)]
     if not runs:
         return None
     places = [_place(run, mine, yours) for run in runs]
     if any(place is None for place in places):
         return None
-    old, ours, theirs = logical_lines(base), logical_lines(changed), logical_lines(target)
+    old, ours = logical_lines(base), logical_lines(changed)
     old_order, our_order = list(range(len(old))), list(range(len(ours)))
     for run, place in zip(runs, places, strict=True):
         assert place is not None  # noqa: S101 - looked at above
@@ -62,32 +62,39 @@ def resolve_runs(base: str, changed: str, target: str) -> Resolved | None:
     }
     old = [old[at].indented(columns.get(at, 0)) for at in old_order]
     ours = [ours[at].indented(our_columns.get(at, 0)) for at in our_order]
-    merged = resolve(_text(old), _text(ours), target)
-    return Resolved(merged.parts, list(original(merged.spans, old, theirs)))
+    merged = resolve_all(_text(old), _text(ours), target)
+    return merged and Resolved(merged.parts, list(original(merged.spans, old)))
 
 
 def _is_inside(edit: Edit, run: _Run) -> bool:
     return (edit.old < run.end and run.begin < edit.old_end) or run.begin <= edit.old == edit.old_end <= run.end
 
 
-def _moved(side: Version) -> list[_Run]:
-    """Return the runs that ``side`` moved, in the order of the base."""
+def _moved(side: Version, edits: Sequence[Edit]) -> list[_Run]:
+    """Return the runs that ``side`` moved, in the order of the base, as far as ``edits`` could change one of them.
+
+    A run lies in a row of lines that have no line on that side, so that a row that no edit touches need not be read.
+    """
+    rows = [[*row] for is_gone, row in groupby(range(len(side.base)), lambda at: side.to_new[at] < 0) if is_gone]
+    rows = [row for row in rows if any(edit.old <= row[-1] + 1 and row[0] <= edit.old_end for edit in edits)]
     taken = set(side.to_new)
-    fresh = [at for at in range(len(side.lines)) if at not in taken]
+    wanted = {side.base[at].key for row in rows for at in row}
     spots: dict[str, list[int]] = {}
-    for at in fresh:
-        spots.setdefault(side.lines[at].key, []).append(at)
+    for at, line in enumerate(side.lines) if wanted else ():
+        if at not in taken and line.key in wanted:
+            spots.setdefault(line.key, []).append(at)
     found: list[_Run] = []
-    at = 0
-    while at < len(side.base):
-        there = spots.get(side.base[at].key, []) if side.to_new[at] < 0 and side.base[at].text else []
-        runs = [_longest(side, taken, at, spot) for spot in there]
-        best = max(runs, key=lambda run: run.end, default=None)
-        if best is not None and _is_telling(side, best) and sum(run.end == best.end for run in runs) == 1:
-            found.append(best)
-            at = best.end
-        else:
-            at += 1
+    for row in rows:
+        at = row[0]
+        while at <= row[-1]:
+            there = spots.get(side.base[at].key, []) if side.base[at].text else []
+            runs = [_longest(side, taken, at, spot) for spot in there]
+            best = max(runs, key=lambda run: run.end, default=None)
+            if best is not None and _is_telling(side, best) and sum(run.end == best.end for run in runs) == 1:
+                found.append(best)
+                at = best.end
+            else:
+                at += 1
     return found
 
 

@@ -16,7 +16,7 @@ from patchkit.core.merging.alignment import Edit, partners
 from patchkit.core.merging.moves import Crossings
 from patchkit.core.merging.pieces import Piece, Range, moved
 from patchkit.core.merging.relocate import resolve_moved
-from patchkit.core.merging.resolve import resolve
+from patchkit.core.merging.resolve import resolve, resolve_all
 from patchkit.core.merging.resolved import Clash, Resolved
 from patchkit.core.merging.runs import resolve_runs
 
@@ -53,12 +53,10 @@ def structured(pieces: Sequence[Piece], sides: Sides, ours: Sequence[Edit], thei
     result += cut[at:]
     if any(piece.conflicts for piece in result):
         # Code that moved farther than to the next definition is found in the whole file.
-        whole = _window(cut, sides, is_whole=True)
-        if not whole.conflicts:
-            return [whole]
-        for moved_back in (reordered(sides), _followed(sides)):
-            if moved_back is not None and not moved_back.conflicts:
-                return [moved_back]
+        for merge in (partial(resolve_all, is_whole=True), resolve_moved, resolve_runs):
+            whole = _whole(merge, sides)
+            if whole is not None:
+                return [whole]
     return result
 
 
@@ -106,28 +104,25 @@ def _windows(cut: Sequence[Piece], edges: Sequence[int]) -> list[Range]:
 
 
 def reordered(sides: Sides) -> Piece | None:
-    """Return the whole file merged with its definitions in one order; None when none of them moved."""
-    resolved = _ended(resolve_moved, *map(_text, sides))
+    """Return the whole file merged with its definitions in one order; None when none moved, or that does not go."""
+    return _whole(resolve_moved, sides)
+
+
+def _whole(merge: Callable[[str, str, str], Resolved | None], sides: Sides) -> Piece | None:
+    """Return the whole file as ``merge`` has it; None when that has no answer."""
+    resolved = _ended(merge, *map(_text, sides))
     if resolved is None:
         return None
     return _piece((0, len(sides.base)), (0, len(sides.changed)), (0, len(sides.target)), resolved)
 
 
-def _followed(sides: Sides) -> Piece | None:
-    """Return the whole file merged with runs of statements where the target moved them; None when there are none."""
-    resolved = _ended(resolve_runs, *map(_text, sides))
-    if resolved is None:
-        return None
-    return _piece((0, len(sides.base)), (0, len(sides.changed)), (0, len(sides.target)), resolved)
-
-
-def _window(pieces: Sequence[Piece], sides: Sides, *, is_whole: bool = False) -> Piece:
+def _window(pieces: Sequence[Piece], sides: Sides) -> Piece:
     first, last = pieces[0], pieces[-1]
     base = first.base[0], last.base[1]
     changed = first.changed[0], last.changed[1]
     target = first.target[0], last.target[1]
     texts = sides.base[slice(*base)], sides.changed[slice(*changed)], sides.target[slice(*target)]
-    resolved = _ended(partial(resolve, is_whole=is_whole), *map(_text, texts))
+    resolved = _ended(resolve, *map(_text, texts))
     return _piece(base, changed, target, resolved)
 
 

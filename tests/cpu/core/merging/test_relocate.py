@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchkit.core.merging.relocate import moved_to, relocated, resolve_moved
-from patchkit.core.merging.resolved import Clash, Span
+from patchkit.core.merging.resolved import Clash
 
 IMPORTS = "import os\n\n"
 FIRST = (
@@ -96,13 +96,10 @@ def test_what_the_patch_takes_out_is_out_although_the_target_moved_it() -> None:
     assert merged(base, changed, target) == SECOND + THIRD
 
 
-def test_what_the_patch_takes_out_and_the_target_moved_and_edited_is_a_conflict() -> None:
-    found = resolve_moved(FIRST + SECOND + THIRD, SECOND + THIRD, SECOND + THIRD + FIRST_EDITED)
+def test_where_something_clashes_there_is_no_answer() -> None:
+    base, changed = FIRST + SECOND + THIRD, SECOND + THIRD
 
-    assert found is not None
-    assert [part for part in found.parts if isinstance(part, Clash)] == [
-        Clash(FIRST.removesuffix("\n"), "", "\n" + FIRST_EDITED.removesuffix("\n"))
-    ]
+    assert resolve_moved(base, changed, SECOND + THIRD + FIRST_EDITED) is None
 
 
 def test_a_function_that_the_patch_adds_stays_behind_the_one_that_moves() -> None:
@@ -268,16 +265,6 @@ def test_the_lines_of_the_spans_are_those_of_the_base_as_it_was() -> None:
         (["    text = str(b)"], ["    text = repr(b)"]),
         (["    one = a + 1"], ["    one = a + 10"]),
     ]
-
-
-def test_the_lines_of_a_conflict_are_those_of_the_target_as_it_was() -> None:
-    base = FIRST + SECOND + THIRD
-    changed = SECOND + THIRD + FIRST_EDITED
-    target = FIRST.replace("a + 1", "a + 7") + SECOND + THIRD
-    found = resolve_moved(base, changed, target)
-
-    assert found is not None
-    assert found.spans == [Span(2, 3, 2, 3, "conflict", "both sides changed the same words")]
 
 
 def test_an_insertion_between_lines_that_were_apart_is_told_with_the_blank_lines_before_the_second() -> None:

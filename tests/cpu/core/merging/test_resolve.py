@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from patchkit.core.merging.resolve import resolve
-from patchkit.core.merging.resolved import Clash, Span
+from patchkit.core.merging.resolve import resolve, resolve_all
+from patchkit.core.merging.resolved import Clash, Resolved, Span
 
 from ..programs import changed_programs
 from .test_lexemes import SNIPPETS
@@ -74,6 +74,31 @@ def test_broken_text_is_merged_or_refused_and_spans_are_in_order(base: str, chan
     assert [span.base for span in found.spans] == sorted(span.base for span in found.spans)
     clashes = [part for part in found.parts if isinstance(part, Clash)]
     assert len(clashes) == sum(span.verdict == "conflict" for span in found.spans)
+
+
+@LAW
+@given(_any_text, _any_text, _any_text)
+def test_a_merge_of_all_is_the_merge_where_nothing_clashes_and_none_where_something_does(
+    base: str, changed: str, target: str
+) -> None:
+    merged = resolve(base, changed, target)
+
+    clashes = any(isinstance(part, Clash) for part in merged.parts)
+    assert resolve_all(base, changed, target) == (None if clashes else merged)
+
+
+def test_of_a_whole_file_what_both_took_out_is_out_unless_one_of_them_moved_it() -> None:
+    """Of a part of a file nobody sees that."""
+    base = "def f():\n    one(first, second)\n    two(third, fourth)\n\n\ndef g():\n    pass\n"
+    changed = base.replace("    one(first, second)\n", "")
+    target = changed.replace("    two(third, fourth)\n", "")
+
+    assert resolve_all(base, changed, target, is_whole=True) == Resolved(
+        ["def f():\n", "\n\ndef g():\n", "    pass\n"],
+        [Span(1, 3, 1, 1, "upstreamed", "the target took out these lines and more")],
+    )
+    assert resolve_all(base, changed, target) is None
+    assert resolve_all(base, changed, target + "    one(first, second)\n", is_whole=True) is None
 
 
 @pytest.mark.parametrize(
