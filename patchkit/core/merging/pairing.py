@@ -13,6 +13,7 @@ from rapidfuzz.distance import LCSseq
 from patchkit.core.merging.alignment import Edit, edits
 from patchkit.core.merging.lexemes import LineKind, LogicalLine
 from patchkit.core.merging.logical import Cut
+from patchkit.core.remembered import remembered
 
 ALIKE = 0.5
 """Share of common words from which two lines can be versions of one line."""
@@ -48,7 +49,9 @@ def pair(one: Cut, two: Cut) -> Pairing:
     moved = {new[at].key for edit in changes for at in range(edit.new, edit.new_end)} & gone
     for edit in changes:
         at, new_at = edit.old, edit.new
-        for left, right in _alike(old[edit.old : edit.old_end], new[edit.new : edit.new_end], moved):
+        here = moved.intersection(one.keys[edit.old : edit.old_end] + two.keys[edit.new : edit.new_end])
+        lines = tuple(old[edit.old : edit.old_end]), tuple(new[edit.new : edit.new_end])
+        for left, right in _alike(*lines, frozenset(here)) if all(lines) else ():
             spot, new_spot = left + edit.old, right + edit.new
             if spot > at or new_spot > new_at:
                 found.append(Edit(at, spot, new_at, new_spot))
@@ -60,10 +63,15 @@ def pair(one: Cut, two: Cut) -> Pairing:
     return Pairing(found, modified)
 
 
-def _alike(old: Sequence[LogicalLine], new: Sequence[LogicalLine], moved: set[str]) -> list[tuple[int, int]]:
-    """Return the pairs, in the order of both, whose likeness summed up is greatest."""
+# Of one text after the other most changes are the same, and so are their lines: those of a piece are shared.
+@remembered(most=16_000)
+def _alike(old: tuple[LogicalLine, ...], new: tuple[LogicalLine, ...], moved: frozenset[str]) -> list[tuple[int, int]]:
+    """Return the pairs, in the order of both, whose likeness summed up is greatest; nobody may change the answer.
+
+    ``moved`` are keys of lines that are versions of no other line.
+    """
     rows, columns = len(old), len(new)
-    if not rows or not columns or rows * columns > _MOST_PAIRS:
+    if rows * columns > _MOST_PAIRS:
         return []
     # best[i][j]: the greatest sum for old[i:], new[j:].
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
@@ -105,7 +113,7 @@ def _in_place(pairs: Sequence[tuple[int, int]], scores: Sequence[Sequence[float]
     return [pair for pair in pairs if pair not in doubtful]
 
 
-def _scores(old: Sequence[LogicalLine], new: Sequence[LogicalLine], moved: set[str]) -> list[list[float]]:
+def _scores(old: Sequence[LogicalLine], new: Sequence[LogicalLine], moved: frozenset[str]) -> list[list[float]]:
     """Return the likeness of each old line to each new one."""
     # Most pairs have nothing to do with each other, and need not be looked at.
     sorts: dict[_Sort, list[int]] = {}

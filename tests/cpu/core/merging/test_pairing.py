@@ -30,6 +30,17 @@ def test_a_pairing_is_a_whole_account_of_the_change(sides: tuple[bytes, bytes]) 
     assert all(edit.new_end == edit.new + 1 for edit in found.edits if found.is_modified(edit))
 
 
+def test_whether_a_line_moved_is_seen_in_each_text_by_itself() -> None:
+    """The same lines are paired in the one, and in the other the old one has gone elsewhere."""
+    base = "def f():\n    x = g(a, b)\n\n\ndef h():\n    y = 1\n"
+    reworded = base.replace("(a, b)", "(a, c)")
+    moved = reworded + "    x = g(a, b)\n"
+
+    assert pair(cut_lines(base), cut_lines(reworded)).modified == {1}
+    assert pair(cut_lines(base), cut_lines(moved)).modified == set()
+    assert pair(cut_lines(base), cut_lines(reworded)).modified == {1}
+
+
 @pytest.mark.parametrize(
     ("one", "two", "alike"),
     [
