@@ -21,8 +21,11 @@ def carried_with_version(base: bytes, changed: bytes, target: bytes, path: str, 
     """
     if changed == target or base in (changed, target):
         return None
-    old, ours, theirs = (package_version(path, text) for text in (base, changed, target))
-    if old is None or ours is None or theirs is None or len({len(each.values) for each in (old, ours, theirs)}) > 1:
+    old = package_version(path, base)
+    if old is None:
+        return None
+    ours, theirs = (package_version(path, text) for text in (changed, target))
+    if ours is None or theirs is None or len({len(each.values) for each in (old, ours, theirs)}) > 1:
         return None
     if not any(len({*values}) == 3 for values in zip(old.texts, ours.texts, theirs.texts, strict=True)):
         return None

@@ -14,7 +14,7 @@ from patchkit.core.rebasing.lineage import Lineage, Traced, runs_of
 from patchkit.core.rebasing.memory import Resolution, fits, offered, replayed, seen
 from patchkit.core.rebasing.rebased import IN_PART, HunkRebase, alarm_report, one_hunk
 from patchkit.core.rebasing.renames import Rename
-from patchkit.core.rebasing.spots import joined, spots
+from patchkit.core.rebasing.spots import Spot, joined, spots
 from patchkit.core.upstream import Target
 from patchkit.operations.layers import Layer
 from patchkit.operations.rebase_carried import CarriedFile, CarriedPatch, Met, Texts
@@ -83,7 +83,7 @@ class _Carrying:
 
     def file(self, *, accept_resolutions: bool) -> CarriedFile:
         result = carry_file(self._base, self._changed, self._before, self._path, python=self._python)
-        parts, met, used = self._remembered(self._parts(result))
+        parts, met, used = self._remembered(*self._parts(result))
         found, outside = list(result.hunks), list(result.alarms)
         if used and not met:
             # The engine looked at no result, as there was none.
@@ -103,23 +103,24 @@ class _Carrying:
             tuple(alarm_report(alarm) for alarm in outside),
         )
 
-    def _parts(self, result: CarryResult) -> tuple[bytes | Conflict, ...]:
+    def _parts(self, result: CarryResult) -> tuple[tuple[bytes | Conflict, ...], tuple[Spot, ...]]:
+        """Return the file cut at its conflicts, and where each of those is."""
         if result.status is not Status.CONFLICT:
-            return () if result.content is None else (result.content,)
-        if result.parts:
-            places = spots(result.parts, self._base, self._before)
-            return joined(result.parts, [self._lineage.ids_in(spot.base) for spot in places])
-        # Refused as a whole: no part of the file could be looked at.
-        return tuple(hunk.conflict for hunk in result.hunks if hunk.conflict is not None)
+            return () if result.content is None else (result.content,), ()
+        # Refused as a whole, no part of the file could be looked at.
+        parts = result.parts or tuple(hunk.conflict for hunk in result.hunks if hunk.conflict is not None)
+        places = spots(parts, self._base, self._before)
+        together = joined(parts, [self._lineage.ids_in(spot.base) for spot in places]) if result.parts else parts
+        return together, places if together == parts else spots(together, self._base, self._before)
 
     def _remembered(
-        self, parts: tuple[bytes | Conflict, ...]
+        self, parts: tuple[bytes | Conflict, ...], places: Sequence[Spot]
     ) -> tuple[tuple[bytes | Conflict, ...], tuple[Met, ...], dict[str, str]]:
         """Put resolutions in the place of conflicts that they fit.
 
         Returns the parts, the conflicts that are left, and the key of the resolution used by hunk id.
         """
-        places = iter(spots(parts, self._base, self._before))
+        spot_of = iter(places)
         out: list[bytes | Conflict] = []
         met: list[Met] = []
         used: dict[str, str] = {}
@@ -127,7 +128,7 @@ class _Carrying:
             if isinstance(part, bytes):
                 out.append(part)
                 continue
-            spot = next(places)
+            spot = next(spot_of)
             ids = self._lineage.ids_in(spot.base)
             look = partial(seen, spot, self._base, self._before, patch=self._patch, hunks=ids, file=self._path)
             how = look() if self._known else None

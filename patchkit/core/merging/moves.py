@@ -38,7 +38,7 @@ def crossings(edits: Sequence[Edit], base: Sequence[bytes], side: Sequence[bytes
     if not both:
         return []
     for text in (base, side):
-        times = Counter(line.strip() for line in text)
+        times = Counter(filter(both.__contains__, map(bytes.strip, text)))
         both = {line for line in both if times[line] == 1}
     return sorted(Crossing(gone[line], come[line]) for line in both)
 

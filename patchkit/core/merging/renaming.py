@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence, Set
 from typing import Final
 
@@ -45,14 +46,13 @@ def renames(base: str, changed: str, target: str) -> list[Rename]:
     base with the old name, two at least, is in the target with the new one at its place.
     """
     old, there = base.splitlines(), set(target.splitlines())
-    gone = [line for line in old if line not in there]
-    left = set(_NAME.findall("\n".join(gone))) & set(
-        _NAME.findall("\n".join(set(changed.splitlines()).difference(old)))
-    )
-    doubtful = [name for name in sorted(left) if not _has(target, name)]
+    brought = set(_NAME.findall("\n".join(set(changed.splitlines()).difference(old))))
+    doubtful = [name for name in sorted(brought) if not _has(target, name)]
     if doubtful:
-        new = {word for line in there.difference(old) for word in _NAME.findall(line)}
-        doubtful = [name for name in doubtful if _could_be(name, gone, there, new)]
+        gone = [line for line in old if line not in there]
+        new = set(_NAME.findall("\n".join(there.difference(old))))
+        in_order = sorted(there)
+        doubtful = [name for name in doubtful if _could_be(name, gone, in_order, new)]
     if not doubtful:
         return []
     lines = logical_lines(changed)
@@ -81,14 +81,30 @@ def _is_part(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def _could_be(name: str, gone: Sequence[str], there: Set[str], new: Set[str]) -> bool:
-    """Tell whether a line with the name is in the target with one of the ``new`` words: the quick half of the proof."""
-    lines = [line for line in gone if _has(line, name)]
+def _could_be(name: str, gone: Sequence[str], there: Sequence[str], new: Set[str]) -> bool:
+    """Tell whether a line with the name is in the target with one of the ``new`` words: the quick half of the proof.
+
+    ``there`` are the target's lines, sorted.
+    """
+    lines = [line for line in gone if name in line and _has(line, name)]
     if len(lines) < _FEWEST:
         return False
     pattern = re.compile(rf"\b{name}\b")
-    cut = [pattern.split(line) for line in lines]
-    return any(word.join(parts) in there for word in new for parts in cut)
+    return any(_stands_with(pattern.split(line), there, new) for line in lines)
+
+
+def _stands_with(parts: Sequence[str], there: Sequence[str], new: Set[str]) -> bool:
+    """Tell whether one of the sorted lines ``there`` has one of the words ``new`` between all of ``parts``."""
+    head, rest, gaps = parts[0], sum(map(len, parts)), len(parts) - 1
+    for at in range(bisect_left(there, head), len(there)):
+        line = there[at]
+        if not line.startswith(head):
+            return False
+        if line.endswith(parts[-1]):
+            word = line[len(head) : len(head) + (len(line) - rest) // gaps]
+            if word in new and word.join(parts) == line:
+                return True
+    return False
 
 
 def _renamed(name: str, is_attribute: bool, side: Version) -> Rename | None:  # noqa: FBT001 - a part of the name
