@@ -51,9 +51,14 @@ class _Loader(_Base):  # type: ignore[misc]  # the C loader exists only where li
 def parse_yaml(text: bytes, file: str) -> object:
     """Return the plain value of a YAML document. Raises StoreError with the 1-based line."""
     try:
-        value: object = yaml.load(text, Loader=_Loader)  # noqa: S506 - _Loader is a safe loader
-        if b"*" in text:
-            _refuse_growth(yaml.compose(text, Loader=_Loader), file)
+        loader = _Loader(text)
+        try:
+            root = loader.get_single_node()
+            if b"*" in text:
+                _refuse_growth(root, file)
+            value: object = loader.construct_document(root) if root is not None else None
+        finally:
+            loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else None
@@ -71,10 +76,11 @@ def _refuse_growth(root: yaml.Node | None, file: str) -> None:
     todo: list[tuple[yaml.Node, bool]] = [(root, False)] if root is not None else []
     while todo:
         node, is_done = todo.pop()
-        parts = [part for pair in node.value for part in (pair if isinstance(pair, tuple) else (pair,))]
         if not isinstance(node, yaml.CollectionNode):
             sizes[id(node)] = 1
-        elif is_done:
+            continue
+        parts = [part for pair in node.value for part in (pair if isinstance(pair, tuple) else (pair,))]
+        if is_done:
             sizes[id(node)] = 1 + sum(sizes[id(part)] for part in parts)
             if sizes[id(node)] > _MOST_VALUES:
                 raise StoreError(
