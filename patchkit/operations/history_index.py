@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -53,7 +54,10 @@ class BuildsRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What the user asked for."""
 
     span: str | None = None
-    """``A..B``, versions; either may be left out. Default: from the newest release of the lock to the newest build."""
+    """``A..B``, versions of builds that there are; either may be left out.
+
+    Default: from the newest release of the lock to the newest build.
+    """
     base: str | None = None
     """Release that the series is carried from. Default: the newest one up to A."""
     patches: Path | None = None
@@ -155,8 +159,8 @@ def _between(workspace: Workspace, listed: Sequence[Build], span: str | None) ->
     locked = [
         target for target in workspace.targets if target.release and target.name in workspace.sources.lock.targets
     ]
-    first = _version(older, upstream) if older else max((Version(target.name) for target in locked), default=None)
-    last = _version(newer, upstream) if newer else None
+    first = _end(older, builds, upstream) if older else max((Version(target.name) for target in locked), default=None)
+    last = _end(newer, builds, upstream) if newer else None
     found = [
         build
         for build in builds
@@ -173,6 +177,20 @@ def _between(workspace: Workspace, listed: Sequence[Build], span: str | None) ->
 def _releases(workspace: Workspace) -> list[Target]:
     locked = workspace.sources.lock.targets
     return [target for target in workspace.targets if target.release and target.name in locked]
+
+
+def _end(asked: str, builds: Sequence[Build], upstream: Upstream) -> Version:
+    """Return the version of the build at one end of a range; ``builds`` are in order. Raises UsageError for none."""
+    version = _version(asked, upstream)
+    versions = [Version(build.version) for build in builds]
+    at = bisect_left(versions, version)
+    if version in versions[at : at + 1]:
+        return version
+    near = " and ".join(build.version for build in builds[max(0, at - 1) : at + 1])
+    raise UsageError(
+        f"there is no {upstream.distribution} {version} to be had, an end of the range",
+        hint=f"the nearest are {near}" if " and " in near else f"the nearest is {near}" if near else None,
+    )
 
 
 def _version(asked: str, upstream: Upstream) -> Version:

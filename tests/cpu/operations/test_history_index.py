@@ -115,10 +115,30 @@ def test_a_range_may_begin_and_end_anywhere_and_the_base_is_the_release_before(t
         ("1.0", "is no range of builds"),
         ("1.0...1.1", "is no range of builds"),
         ("main..dev", "'main' is no version"),
-        ("1.1.dev20260103..1.0", "holds fewer than the two builds"),
+        ("1.1.dev20260101..1.0", "holds fewer than the two builds"),
         ("1.0..1.0", "holds fewer than the two builds"),
     ],
 )
 def test_what_is_no_range_of_two_builds_is_refused(tmp_path: Path, span: str, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         Index(tmp_path, [NOTES_1, BLUE], [0, 1]).ask(span)
+
+
+@pytest.mark.parametrize(
+    ("span", "missing", "near"),
+    [
+        ("1.0..1.2", "1.2", "the nearest is 1.1.dev20260102"),
+        ("0.9..", "0.9", "the nearest is 1.0"),
+        ("1.0.post1..", "1.0.post1", "the nearest are 1.0 and 1.1.dev20260101"),
+    ],
+)
+def test_an_end_that_is_no_build_is_told_with_the_nearest_ones(
+    tmp_path: Path, span: str, missing: str, near: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        Index(tmp_path, [NOTES_1, BLUE, BLUE], [0, 1, 2]).ask(span)
+
+    assert (caught.value.message, caught.value.hint) == (
+        f"there is no megatron-core {missing} to be had, an end of the range",
+        near,
+    )
