@@ -113,6 +113,7 @@ def fetch_releases(
 
     failed: dict[str, TreeError] = {}
     what = f"fetching {len(missing)} releases"
+    reporter.step(what)
     reporter.count(0, len(missing), what)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         tasks = {pool.submit(fetch_release, versions, target, cache=cache): target for target in missing}

@@ -20,6 +20,7 @@ from patchkit.core.upstream_report import FoundRelease, TargetAnswer, UpstreamRe
 from patchkit.operations.sources import Workspace, load_workspace
 from patchkit.operations.upstream_known import KnownAnswers
 from patchkit.operations.upstream_targets import (
+    MOST_NEW,
     Asked,
     Wanted,
     all_wanted,
@@ -61,10 +62,12 @@ def check_upstream(
     workspace = load_workspace(folder)
     shipped = shipped_releases(folder, {release.version for release in discovery.releases})
     earlier: list[str] = []
+    too_many: list[str] = []
     if asked.onto:
         wanted = named(workspace.versions, asked.repository, asked.onto, (*shipped, *discovery.releases))
     else:
-        ahead = worth_a_look(workspace.versions, (*shipped, *discovery.releases, *_tags(shipped, discovery)))
+        discovered: list[Release | FoundRelease] = [*discovery.releases, *_tags(shipped, discovery)]
+        ahead, too_many = worth_a_look(workspace.versions, shipped, discovered)
         wanted, earlier = since_the_series_began(
             all_wanted(workspace.versions, asked.repository, ahead), workspace.sources.lock
         )
@@ -74,7 +77,12 @@ def check_upstream(
     wanted = as_carried(
         wanted, workspace.sources.series.files, workspace.targets, asked.repository, workspace.versions.upstream
     )
-    notes = (f"not looked at, older than what the series was made for: {', '.join(earlier)}",) if earlier else ()
+    notes = [f"not looked at, older than what the series was made for: {', '.join(earlier)}"] if earlier else []
+    if too_many:
+        notes.append(
+            f"not looked at, as there are {len(too_many) + MOST_NEW} new releases and the newest {MOST_NEW} are: "
+            f"v{too_many[0]} to v{too_many[-1]} ({len(too_many)}); --onto looks at one"
+        )
     answers, told = _answers(workspace, asked, wanted, cache or default_cache(), reporter)
     states = [answer.state for answer in answers if answer.state != "unreachable"]
     if asked.onto and states and len(states) < len(answers):

@@ -121,21 +121,32 @@ def _of_tag(wanted: Wanted, release: Release, unshipped: str, repository: Path |
     return replace(wanted, target=target, kind="revision")
 
 
-def worth_a_look(versions: VersionsDocument, found: Iterable[Release | FoundRelease]) -> list[Release | FoundRelease]:
-    """Return the releases of ``found`` that are looked at without being named.
+MOST_NEW = 20
+"""New releases that are looked at without being named: each is a download, and an index can claim any number."""
+
+
+def worth_a_look(
+    versions: VersionsDocument, shipped: Iterable[Release], found: Iterable[Release | FoundRelease]
+) -> tuple[list[Release | FoundRelease], list[str]]:
+    """Return the releases of ``shipped`` and ``found`` that are looked at without being named, and what else is new.
 
     Of the hundreds of pre-releases and dev builds that is the newest one, if it is ahead of every release: what the
-    others broke, the releases behind them have broken too.
+    others broke, the releases behind them have broken too. Of releases that were found it is the newest ``MOST_NEW``,
+    for the same reason; second are the versions of the others, the oldest first.
     """
     from packaging.version import Version  # noqa: PLC0415 - 15 ms that other commands do without
 
-    by_version = {Version(release.version): release for release in found}
-    final = [release for version, release in by_version.items() if not version.is_prerelease]
+    by_version = {Version(release.version): release for release in (*shipped, *found)}
+    own = {Version(release.version) for release in shipped}
+    final = [version for version in by_version if not version.is_prerelease]
     newest = max(by_version, default=None)
-    known = [Version(release.version) for release in (*versions.upstream.releases, *final)]
+    known = [*(Version(release.version) for release in versions.upstream.releases), *final]
+    left_out = sorted(version for version in final if version not in own)[:-MOST_NEW]
+    skipped = set(left_out)
+    looked_at = [by_version[version] for version in final if version not in skipped]
     if newest is not None and newest.is_prerelease and newest > max(known, default=Version("0")):
-        return [*final, by_version[newest]]
-    return final
+        looked_at.append(by_version[newest])
+    return looked_at, [by_version[version].version for version in left_out]
 
 
 def since_the_series_began(wanted: Sequence[Wanted], lock: LockDocument) -> tuple[list[Wanted], list[str]]:

@@ -265,14 +265,18 @@ def found_text(found: FoundRelease) -> str:
 def worth_telling(found: Sequence[FoundRelease]) -> tuple[list[FoundRelease], str]:
     """Return the found releases that are told one by one, and what to say of the others; empty when there are none.
 
-    There are hundreds of pre-releases and dev builds: the latest are enough to read, JSON has them all.
+    There are hundreds of pre-releases and dev builds, and an index can claim any number of releases: the latest are
+    enough to read, JSON has them all.
     """
     pre = sorted((each for each in found if each.pre_release), key=lambda each: each.date)
-    left_out = pre[: max(0, len(pre) - _PRE_RELEASES)]
-    told = [each for each in found if each not in left_out]
-    return told, f"{len(left_out)} older pre-releases" if left_out else ""
+    final = [each for each in found if not each.pre_release]
+    counts = {"releases": (final, _RELEASES), "pre-releases": (pre, _PRE_RELEASES)}
+    told = {each.version for each in (*final[-_RELEASES:], *pre[-_PRE_RELEASES:])}
+    others = [f"{len(all_) - most} older {kind}" for kind, (all_, most) in counts.items() if len(all_) > most]
+    return [each for each in found if each.version in told], ", ".join(others)
 
 
+_RELEASES = 20
 _PRE_RELEASES = 5
 
 

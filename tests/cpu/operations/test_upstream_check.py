@@ -334,6 +334,25 @@ def test_a_release_that_was_found_is_looked_at(
     assert {target.state for target in report.targets} == {"fine"}
 
 
+def test_of_thousands_of_new_releases_the_newest_are_looked_at(
+    world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index that claims any number of them would keep a nightly job from its end."""
+    monkeypatch.setattr(module, "fetch_releases", lambda *_args, **_options: {})
+    made = world(MOVED)
+    discovery = Discovery(releases=tuple(found_release(made, f"3.{number}") for number in range(5000)))
+    report = check_upstream(made.series, Asked(), discovery, cache=made.cache)
+    assert [target.name for target in report.targets] == [
+        "1.0",
+        "2.0",
+        *(f"3.{number}" for number in range(4980, 5000)),
+    ]
+    assert report.notes[0] == (
+        "not looked at, as there are 5000 new releases and the newest 20 are: v3.0 to v3.4979 (4980); "
+        "--onto looks at one"
+    )
+
+
 def test_a_pre_release_that_was_found_can_be_named(world: Callable[..., World]) -> None:
     made = world(MOVED)
     discovery = Discovery(releases=(found_release(made, "1.5.dev3"),))

@@ -28,6 +28,14 @@ def test_of_hundreds_of_pre_releases_the_latest_are_told() -> None:
     assert worth_telling(pre[:5]) == (pre[:5], "")
 
 
+def test_of_thousands_of_new_releases_the_newest_are_told() -> None:
+    found = [FoundRelease(version=f"1.{number}", where=("index",), date="2027-01-02") for number in range(5000)]
+    pre = FoundRelease(version="2.0rc1", where=("index",), date="2027-01-03", pre_release=True)
+
+    assert worth_telling([*found, pre]) == ([*found[4980:], pre], "4980 older releases")
+    assert worth_telling(found[:20]) == (found[:20], "")
+
+
 MOVED = Problem("the tag core_v2.0 has moved: commit 1234 is recorded, a clone has 5678")
 
 
