@@ -78,7 +78,8 @@ def package_version(path: str, text: bytes) -> PackageVersion | None:
     if found and all(found):
         behind = _values(_PRE_RELEASE, text)
         return PackageVersion((*(value for value in found if value), *behind)) if len(behind) < 2 else None
-    value = _once(_SETUP if name == "setup.py" else _DUNDER, text) if b"version" in text else None
+    pattern, word = (_SETUP, b"version") if name == "setup.py" else (_DUNDER, b"__version__")
+    value = _once(pattern, text) if word in text else None
     return None if value is None else PackageVersion((value,))
 
 
