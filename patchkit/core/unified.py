@@ -11,7 +11,8 @@ from patchkit.core.quoting import quoted
 from patchkit.errors import PatchFormatError
 
 _MARKER = b"\\ No newline at end of file"
-_HUNK_HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(?: (.*))?", re.DOTALL)
+# git refuses a number beyond 64 bits as well; Python makes no number at all of 4300 digits and more.
+_HUNK_HEADER = re.compile(rb"@@ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@(?: (.*))?", re.DOTALL)
 _KINDS = {b" ": LineKind.CONTEXT, b"-": LineKind.REMOVED, b"+": LineKind.ADDED}
 _EMPTY = blob_id(b"")
 _KEPT_MODES = ("new file mode 100644", "deleted file mode 100644", "deleted file mode 100755")

@@ -316,6 +316,19 @@ def test_a_malformed_diff_is_refused_with_its_name_and_line(text: str, line_numb
     assert ("v1.patch", line_number, f"{where}: {problem}") == found
 
 
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("digits", [19, 5000])
+def test_a_number_that_is_too_large_for_git_is_none(place: int, digits: int) -> None:
+    numbers = ["1", "1", "1", "1"]
+    numbers[place] = "9" * digits
+    header = "@@ -{},{} +{},{} @@".format(*numbers)
+
+    with pytest.raises(PatchFormatError) as caught:
+        parse_patch(f"{HEAD}{header}\n-a\n+b\n".encode(), "p")
+
+    assert caught.value.message == "p:3: not a hunk header"
+
+
 def test_a_counting_error_says_what_to_do() -> None:
     with pytest.raises(PatchFormatError) as caught:
         parse_patch(f"{HEAD}@@ -1,2 +1 @@\n-a\n+b\n".encode(), "p")
