@@ -104,6 +104,8 @@ def _path(written: str | None, prefix: str) -> str | None:
 
 def _not_carried(header: FileHeader, old: str | None, new: str | None, hunks: list[Hunk]) -> str | None:
     """Return why a file's change cannot be carried as hunks; left alone it would be lost without a word."""
+    if "" in (old, new):
+        return "this header names no file"
     if old is not None and new is not None:
         if old != new:
             how = "copied" if header.copied else "renamed"
