@@ -11,7 +11,8 @@ from patchkit.core.quoting import quoted
 from patchkit.errors import PatchFormatError
 
 _MARKER = b"\\ No newline at end of file"
-_HUNK_HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(?: (.*))?", re.DOTALL)
+# git refuses a number beyond 64 bits as well; Python makes no number at all of 4300 digits and more.
+_HUNK_HEADER = re.compile(rb"@@ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@(?: (.*))?", re.DOTALL)
 _KINDS = {b" ": LineKind.CONTEXT, b"-": LineKind.REMOVED, b"+": LineKind.ADDED}
 _EMPTY = blob_id(b"")
 _KEPT_MODES = ("new file mode 100644", "deleted file mode 100644", "deleted file mode 100755")
@@ -103,6 +104,8 @@ def _path(written: str | None, prefix: str) -> str | None:
 
 def _not_carried(header: FileHeader, old: str | None, new: str | None, hunks: list[Hunk]) -> str | None:
     """Return why a file's change cannot be carried as hunks; left alone it would be lost without a word."""
+    if "" in (old, new):
+        return "this header names no file"
     if old is not None and new is not None:
         if old != new:
             how = "copied" if header.copied else "renamed"

@@ -13,8 +13,8 @@ from patchkit.core.history.spans import BadSpan, HunkState, bad_spans, spans_of
 from patchkit.core.history_report import BreakReport, CommitHistory, HunkHistory, Place, SpanReport, StateReport
 from patchkit.operations.history_states import Row, StateTable
 
-_PULL_REQUEST = re.compile(r"\(#(\d+)\)\s*$")
-_MERGED = re.compile(r"^Merge pull request #(\d+) ")
+_PULL_REQUEST = re.compile(r"\(#(\d{1,9})\)\s*$")
+_MERGED = re.compile(r"^Merge pull request #(\d{1,9}) ")
 
 MovedTo = Callable[[str, str], "str | None"]
 """Tells where a commit moved a path to."""

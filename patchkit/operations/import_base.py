@@ -22,9 +22,9 @@ from patchkit.trees.git import GitTree
 from patchkit.trees.interface import SourceTree
 from patchkit.trees.layout import seen
 
-_NUMBERS = re.compile(rb"^(MAJOR|MINOR|PATCH) = (\d+)", re.MULTILINE)
-_STATED = re.compile(rb"""^(?:__version__|version)\s*=\s*["'](\d+(?:\.\d+)*)""", re.MULTILINE)
-_ALONE = re.compile(rb"\s*v?(\d+(?:\.\d+)*)[^\s\"']*\s*")
+_NUMBERS = re.compile(rb"^(MAJOR|MINOR|PATCH) = (\d{1,9})\b", re.MULTILINE)
+_STATED = re.compile(rb"""^(?:__version__|version)\s*=\s*["'](\d{1,9}(?:\.\d{1,9})*)(?!\d)""", re.MULTILINE)
+_ALONE = re.compile(rb"\s*v?(\d{1,9}(?:\.\d{1,9})*)(?!\d)[^\s\"']*\s*")
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _FINAL = re.compile(r"\d+(\.\d+)*")
 

@@ -17,8 +17,8 @@ MOST = 3
 """Commits that are named for one hunk."""
 
 _BLAMED = re.compile(r"([0-9a-f]{40}) \d+ \d+")
-_PULL_REQUEST = re.compile(r"\(#(\d+)\)\s*$")
-_MERGED = re.compile(r"^Merge pull request #(\d+) ")
+_PULL_REQUEST = re.compile(r"\(#(\d{1,9})\)\s*$")
+_MERGED = re.compile(r"^Merge pull request #(\d{1,9}) ")
 
 
 class Touched(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.errors import TreeError, UnsafePathError
 from patchkit.trees.git_program import GitProgram, no_git
+from patchkit.trees.nofollow import LARGEST
 from patchkit.trees.paths import checked
 
 if TYPE_CHECKING:
@@ -179,7 +180,11 @@ class _Objects:
         return repo
 
     def read(self, name: str) -> bytes:
-        """Return the content of an object. Raises ValueError, OSError."""
+        """Return the content of an object. Raises ValueError, OSError, TreeError for more than ``LARGEST`` bytes."""
+        # What an object says of its size is believed by whoever makes room for it.
+        _id, _kind, claimed = self.repo.git.get_object_header(name)
+        if claimed > LARGEST:
+            raise TreeError(f"object {name} of {self.program.repository} is larger than {LARGEST >> 20} MiB")
         _id, _kind, size, content = self.repo.git.get_object_data(name)
         # From a process that dies in the middle of an object the library takes what it got.
         if len(content) != size:

@@ -13,6 +13,7 @@ import msgspec
 from patchkit.core.history.graph import Blobs, Commit, Graph
 from patchkit.errors import TreeError, UnsafePathError
 from patchkit.trees.git import GitTree
+from patchkit.trees.nofollow import LARGEST
 
 _QUIET = {
     "GIT_OPTIONAL_LOCKS": "0",
@@ -123,13 +124,16 @@ def read_blobs(tree: GitTree, wanted: Mapping[str, str]) -> dict[str, bytes]:
     if not wanted:
         return {}
     try:
-        printed = _ask(tree, "cat-file", "--batch", stdin=_lines(wanted))
+        large = _too_large(tree, wanted)
+        printed = b"" if large else _ask(tree, "cat-file", "--batch", stdin=_lines(wanted))
     except TreeError as error:
         # git gives up at the first object that a partial clone lacks, and names it.
         lacking = next((blob for blob in wanted if blob in error.message), None)
         if lacking is None:
             raise
         raise TreeError(_lack(tree, lacking, wanted[lacking]), hint=error.hint) from error
+    if large:
+        raise TreeError(f"{wanted[large]} ({large}) of {tree.repository} is larger than {LARGEST >> 20} MiB")
     found: dict[str, bytes] = {}
     at = 0
     for blob, path in wanted.items():
@@ -140,6 +144,13 @@ def read_blobs(tree: GitTree, wanted: Mapping[str, str]) -> dict[str, bytes]:
         found[blob] = printed[at : at + int(about[2])]
         at += int(about[2]) + 1
     return found
+
+
+def _too_large(tree: GitTree, wanted: Iterable[str]) -> str | None:
+    """Return the first blob that claims to have more bytes than are read of any file."""
+    printed = _ask(tree, "cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=_lines(wanted))
+    pairs = (line.split(" ") for line in printed.decode().splitlines())
+    return next((blob for blob, size in pairs if size.isdecimal() and int(size) > LARGEST), None)
 
 
 def _lack(tree: GitTree, blob: str, path: str) -> str:

@@ -115,11 +115,12 @@ def _by_fitness(
 
 
 def _parsed(name: str, sha256: str) -> _Wheel:
-    from packaging.utils import InvalidWheelFilename, parse_wheel_filename  # noqa: PLC0415 - needed here alone
+    from packaging.utils import parse_wheel_filename  # noqa: PLC0415 - needed here alone
 
     try:
         return _Wheel(checked(name), sha256, parse_wheel_filename(name)[3])
-    except InvalidWheelFilename as error:
+    except ValueError as error:
+        # InvalidWheelFilename is one; so is a number of too many digits.
         raise UsageError(f"{name} is not the name of a wheel") from error
 
 
@@ -145,7 +146,7 @@ def _this_python() -> str:
 
 def _newness(wheel: _Wheel) -> tuple[bool, int, str]:
     """Order wheels that do not fit: those for 64-bit Intel, then the newest CPython; the name makes it one answer."""
-    digits = [re.fullmatch(r"cp3(\d+)", tag.interpreter) for tag in wheel.tags]
+    digits = [re.fullmatch(r"cp3(\d{1,9})", tag.interpreter) for tag in wheel.tags]
     newest = max((int(match[1]) for match in digits if match), default=0)
     return any(tag.platform.endswith("x86_64") for tag in wheel.tags), newest, wheel.name
 

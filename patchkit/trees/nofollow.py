@@ -20,6 +20,9 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _LINK_ERRORS = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
 """What systems answer to O_NOFOLLOW on a link; Linux says ENOTDIR when O_DIRECTORY is given too (open(2))."""
 
+LARGEST = 256 << 20
+"""Bytes of the largest file that is read. A sparse one takes no place on the disk and as much memory as it claims."""
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -31,7 +34,10 @@ class Found:
 
 
 def read_file(root: Path, path: str) -> Found | None:
-    """Return the regular file ``path``, or None when there is none. Raises UnsafePathError on a link, OSError."""
+    """Return the regular file ``path``, or None when there is none.
+
+    Raises UnsafePathError on a link, OSError, which a file of more than ``LARGEST`` bytes is too.
+    """
     try:
         with parent_folder(root, path) as folder:
             return _read(folder, path)
@@ -89,7 +95,10 @@ def _read(folder: int, path: str) -> Found | None:
         if not stat.S_ISREG(status.st_mode):
             return None
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return Found(file.read(), stat.S_IMODE(status.st_mode))
+            content = b"" if status.st_size > LARGEST else file.read(LARGEST + 1)
+            if max(status.st_size, len(content)) > LARGEST:
+                raise OSError(errno.EFBIG, f"it is larger than {LARGEST >> 20} MiB")
+            return Found(content, stat.S_IMODE(status.st_mode))
     finally:
         os.close(descriptor)
 

@@ -36,7 +36,7 @@ def release_tags(repository: Path, pattern: str) -> tuple[ReleaseTag, ...]:
 
     One git process. Raises TreeError when ``repository`` is none, or objects that a tag leads to are missing.
     """
-    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 - needed here alone
+    from packaging.version import Version  # noqa: PLC0415 - needed here alone
 
     before, after = pattern.split("{version}")
     printed = ask_repository(
@@ -49,7 +49,8 @@ def release_tags(repository: Path, pattern: str) -> tuple[ReleaseTag, ...]:
             continue
         try:
             version = Version(name[len(before) : len(name) - len(after)])
-        except InvalidVersion:
+        except ValueError:
+            # InvalidVersion is one; so is a number of too many digits.
             continue
         # An annotated tag is an object of its own; what it leads to is told behind the star.
         commit, time = (behind, time_behind) if behind else (own, own_time)

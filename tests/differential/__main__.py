@@ -45,6 +45,7 @@ def main() -> int:
                 print(f"{one.family} {one.number}: {one.disagreement}", flush=True)  # noqa: T201
     for rule, times in sorted(report.rules(seed).items()):
         print(f"{times:8} {rule}")  # noqa: T201
+    print("cases with " + ", ".join(f"{kind} {times}" for kind, times in sorted(report.kinds(seed).items())))  # noqa: T201
     found = report.disagreements(seed)
     print(f"{len(found)} disagreements that no rule covers")  # noqa: T201
     return 1 if found else 0

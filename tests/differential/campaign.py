@@ -70,6 +70,7 @@ class Report:
             "first": first,
             "count": count,
             "rules": rules,
+            "kinds": Counter(kind for one in outcomes for kind in one.kinds),
             "disagreements": disagreements,
         }
         self._batches.append(batch)
@@ -82,6 +83,13 @@ class Report:
         counted: Counter[str] = Counter()
         for one in self._of(seed):
             counted.update(one["rules"])
+        return counted
+
+    def kinds(self, seed: int) -> Counter[str]:
+        """Return in how many cases of a seed each odd thing was tried."""
+        counted: Counter[str] = Counter()
+        for one in self._of(seed):
+            counted.update(one["kinds"])
         return counted
 
     def disagreements(self, seed: int) -> list[list[Any]]:

@@ -20,6 +20,7 @@ from patchkit.core.placement import FilePlaced, NotPlaced, place_file
 from patchkit.core.unified import parse_patch, print_patch
 from patchkit.errors import PatchFormatError
 
+from .kinds import kinds_of
 from .outcome import Outcome
 from .programs import Files, at_once, git_apply, held, lay
 from .texts import Maker
@@ -118,7 +119,7 @@ def run(numbers: Sequence[int], makers: Mapping[int, Maker], folder: Path) -> It
 
     for number, (git, told) in zip(numbers, at_once(applied, numbers), strict=True):
         rule, problem = compared(made[number], git, told)
-        yield Outcome(FAMILY, number, rule, problem)
+        yield Outcome(FAMILY, number, rule, problem, kinds_of((made[number].old,)))
 
 
 def compared(one: Damaged, git: Files | None, told: str) -> tuple[str, str]:

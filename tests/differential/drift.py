@@ -14,6 +14,7 @@ from patchkit.core.model import FilePatch, Hunk, LineKind, Patch
 from patchkit.core.placement import FilePlaced, FileRefused, NotPlaced, Refusal, place_file
 from patchkit.core.unified import print_patch
 
+from .kinds import kinds_of
 from .outcome import SAME, Outcome
 from .programs import git_apply, gnu_patch, held, lay
 from .texts import Maker
@@ -57,7 +58,7 @@ def run(numbers: Sequence[int], makers: Mapping[int, Maker], folder: Path) -> It
         name = f"{number}.txt"
         git, gnu = (None if f"{name}.rej" in result else result[name] for result in results)
         rule, problem = compared(patch, place_file(patch, target, {}), git, gnu)
-        yield Outcome(FAMILY, number, rule, problem)
+        yield Outcome(FAMILY, number, rule, problem, kinds_of((target, print_patch(Patch((patch,))))))
 
 
 def compared(patch: FilePatch, ours: FilePlaced | FileRefused, git: bytes | None, gnu: bytes | None) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from patchkit.core.placement import FilePlaced, Verdict, place_file
 from patchkit.core.unified import parse_patch, print_patch
 from patchkit.errors import PatchFormatError
 
+from .kinds import change_kinds
 from .outcome import SAME, Outcome
 from .programs import git_apply, git_diff, gnu_diff, gnu_patch, held, lay
 from .texts import Maker
@@ -84,7 +85,7 @@ def run(numbers: Sequence[int], makers: Mapping[int, Maker], folder: Path) -> It
             if found and tool == "git diff" and _overlap(parts.get(name, b"")):
                 rule, found = "hunks-overlap", []
             problems += found
-        yield Outcome(FAMILY, number, "" if problems else rule, "; ".join(problems))
+        yield Outcome(FAMILY, number, "" if problems else rule, "; ".join(problems), change_kinds(old, new))
 
 
 def _overlap(text: bytes) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
-from patchkit.core.carry import CarryResult, Verdict, carry_file
+from patchkit.core.carry import CarryResult, Status, Verdict, carry_file
 from patchkit.core.merging.alignment import line_edits
 
+from .kinds import kinds_of
 from .outcome import Outcome
 from .programs import git_diff, git_merge_files, lay
 from .texts import Maker
@@ -45,7 +47,7 @@ def run(numbers: Sequence[int], makers: Mapping[int, Maker], folder: Path) -> It
     merged = git_merge_files(folder, [(one.base, one.changed, one.target) for one in made.values()])
     for (number, one), git in zip(made.items(), merged, strict=True):
         rule, problem = compared(one, carry_file(*one), git)
-        yield Outcome(FAMILY, number, rule, problem)
+        yield Outcome(FAMILY, number, rule, problem, kinds_of(one[:3]))
 
 
 def compared(one: Sides, ours: CarryResult, git: bytes | None) -> tuple[str, str]:
@@ -55,7 +57,7 @@ def compared(one: Sides, ours: CarryResult, git: bytes | None) -> tuple[str, str
     lines = ours
     if one.path.endswith(".py"):
         lines = carry_file(*one._replace(path="x.txt"))
-        rule = _of_statements(ours, lines, git)
+        rule = _of_statements(one, ours, lines, git)
         if rule:
             return rule, ""
     rule = _of_lines(one, lines, git)
@@ -63,21 +65,30 @@ def compared(one: Sides, ours: CarryResult, git: bytes | None) -> tuple[str, str
     return (rule, "") if rule else ("", f"{one.path}: git {theirs}, ours is {ours.status.value}: {_reasons(ours)}")
 
 
-def _of_statements(ours: CarryResult, lines: CarryResult, git: bytes | None) -> str | None:
+def _of_statements(one: Sides, ours: CarryResult, lines: CarryResult, git: bytes | None) -> str | None:
     """Return the rule for Python, where the merge of lines alone does as git does."""
     if lines.content != git:
         return None
-    if git is None:
-        return "statements"
-    if ours.content is None:
-        return "statements-apart"
+    if git is None or ours.content is None:
+        return "statements" if git is None else "statements-apart"
     mine, theirs = ([line for line in text.split(b"\n") if line.strip()] for text in (ours.content, git))
     if mine == theirs:
         return "blank-lines"
     if sorted(mine) == sorted(theirs) and "both sides insert here" in _reasons(ours):
         return "insertion-order"
+    same_words = sorted(line.strip() for line in mine) == sorted(line.strip() for line in theirs)
+    if same_words and ours.status is Status.REVIEW and not any(map(_is_python, (one.changed, one.target))):
+        return "no-python"
     is_told = any(hunk.verdict is Verdict.UPSTREAMED and "means the same" in hunk.reason for hunk in ours.hunks)
     return "same-meaning" if is_told else None
+
+
+def _is_python(text: bytes) -> bool:
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    return True
 
 
 def _of_lines(one: Sides, ours: CarryResult, git: bytes | None) -> str | None:

@@ -17,6 +17,7 @@ RULES: Final = {
         "same-meaning",
         "blank-lines",
         "insertion-order",
+        "no-python",
         "binary-one-side",
         "binary-late",
         "line-endings",
@@ -39,3 +40,5 @@ class Outcome(NamedTuple):
     """Name of the rule by which the two differ; empty when no rule says so."""
     disagreement: str = ""
     """What differs without a rule that says so; empty when there is no such thing."""
+    kinds: frozenset[str] = frozenset()
+    """What is odd about its texts and files (``kinds``)."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,11 @@ def test_the_page_has_every_row() -> None:
     _, _, rest = PAGE.read_text().partition("<!-- rows: begin -->\n")
 
     assert table(ROWS) == rest.partition("<!-- rows: end -->")[0]
+
+
+def test_file_by_file_the_page_names_rows_that_there_are() -> None:
+    _, _, listing = PAGE.read_text().partition("## File by file")
+    words = re.findall(r"`([a-z][a-z0-9-]*)`", listing)
+
+    assert [word for word in words if word not in {row.id for row in ROWS} | {"ed"}] == []
+    assert len(words) > 100

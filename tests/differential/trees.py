@@ -5,6 +5,7 @@ git makes the diff of two trees and applies it; our readers have to come to the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -18,6 +19,7 @@ from patchkit.core.placement import FilePlaced, place_file
 from patchkit.core.unified import parse_patch, print_patch
 from patchkit.errors import PatchFormatError
 
+from .kinds import change_kinds
 from .outcome import Outcome
 from .programs import GIT, at_once, git_apply, gnu_patch, held, lay
 from .programs import run as program
@@ -135,7 +137,7 @@ def run(numbers: Sequence[int], makers: Mapping[int, Maker], folder: Path) -> It
         room = folder / str(number)
         rule, problem = compared(old, new, repository.diff(sides, options), room)
         problem = problem or _printed(old, new, room)
-        return Outcome(FAMILY, number, "" if problem else rule, problem)
+        return Outcome(FAMILY, number, "" if problem else rule, problem, kinds(old, new))
 
     yield from at_once(case, numbers)
 
@@ -174,6 +176,28 @@ def _lay(folder: Path, tree: Tree) -> Path:
 def texts(tree: Tree) -> dict[str, bytes]:
     """Return the texts of a tree's files."""
     return {name: file.text for name, file in tree.items()}
+
+
+def kinds(old: Tree, new: Tree) -> frozenset[str]:
+    """Return what happens to the files of a tree, and what is odd about their texts."""
+    found: set[str] = set()
+    for name in {*old, *new}:
+        before, after = old.get(name), new.get(name)
+        if before != after:
+            found |= change_kinds(before and before.text, after and after.text)
+        if before is not None and after is not None and before.mode != after.mode:
+            found.add("mode change")
+    made = [file.text for name, file in new.items() if name not in old]
+    for name, file in old.items():
+        if any(_is_like(file.text, text) for text in made):
+            found.add("copy" if name in new else "rename")
+    return frozenset(found)
+
+
+def _is_like(one: bytes, two: bytes) -> bool:
+    """Tell whether most lines of two texts are the same."""
+    lines, others = Counter(one.split(b"\n")), Counter(two.split(b"\n"))
+    return bool(one) and 2 * (lines & others).total() > max(lines.total(), others.total())
 
 
 def compared(old: Tree, new: Tree, text: bytes, room: Path) -> tuple[str, str]:

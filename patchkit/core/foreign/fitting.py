@@ -95,14 +95,23 @@ def fit_patches(patches: Sequence[ForeignPatch], read: Read) -> FittedPatch | Mi
             before = dict(contents)
             parts: list[FilePatch] = []
             made: set[str] = set()
-            for file in message.files:
-                old, new = next(paths)
+            named = [next(paths) for _ in message.files]
+            leaving = {
+                old for file, (old, new) in zip(message.files, named, strict=True) if file.renamed or new is None
+            }
+            for file, (old, new) in zip(message.files, named, strict=True):
                 text = None if old is None and new is None else current(old or new or "")
                 if new is not None:
                     current(new)
                 if old is not None and (file.renamed or file.copied):
                     # Two files may have changed names with each other: a name stands for what it was before the patch.
                     text = before[old] if old in before else base[old]
+                    if new is not None and contents[new] is not None and new not in leaving:
+                        how = "renamed" if file.renamed else "copied"
+                        problems.append(
+                            Unfit(new, file.line, None, f"{old} is to be {how} to it, and it is there already")
+                        )
+                        continue
                 fitted = fit_file(file, old, new, text, foreign.name)
                 if isinstance(fitted, Unfit):
                     problems.append(fitted)

@@ -13,7 +13,10 @@ _INDEX = re.compile(rb"index ([0-9a-f]{4,40})\.\.([0-9a-f]{4,40})(?: (\d{6}))?\s
 _QUOTED = rb'("(?:[^"\\]|\\.)*")'
 _ONE_QUOTED = re.compile(_QUOTED + rb" (.+)|(.+?) " + _QUOTED)
 _EPOCH = re.compile(rb"(1970-01-01|1969-12-31|1970-01-02)[ T]\d\d:\d\d|\w{3} \w{3}\s+\d+ \d\d:\d\d:\d\d (1970|1969)")
-_KEPT_MODES = ("100644", "100755")
+_STAMP = re.compile(rb" +(\d{4}-\d\d-\d\d +\d\d:\d\d:\d\d(?:\.\d+)?(?: +[+-]\d\d:?\d\d)?)$")
+"""A time behind a name whose tab became blanks, as git takes it."""
+_REGULAR = re.compile("100[0-7]{3}")
+"""Of the permissions git keeps whether a file is executable; none are carried here."""
 
 
 class FileHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +148,7 @@ def _extended(line: bytes) -> str | None:
 
 
 def _refuse_kind(mode: str, path: str | None, name: str, at: int) -> None:
-    if mode and mode not in _KEPT_MODES:
+    if mode and not _REGULAR.fullmatch(mode):
         kind = {"120000": "a symbolic link", "160000": "a submodule"}.get(mode, f"of mode {mode}")
         raise PatchFormatError(name, at + 1, f"{_shown(path)} is {kind}, and only regular files are carried")
 
@@ -180,8 +183,10 @@ def _path(field: bytes) -> str | None:
         return unquoted(end[0] if end else field)
     path, tab, stamp = field.partition(b"\t")
     if not tab:
-        # Whitespace hooks and mailers put blanks there. A name that ends in one is followed by a tab.
+        # Whitespace hooks and mailers put blanks there. A name with blanks is followed by a tab.
         path = path.rstrip()
-    if path == b"/dev/null" or (tab and _EPOCH.match(stamp)):
+        if cut := _STAMP.search(path):
+            path, stamp = path[: cut.start()], cut[1]
+    if path == b"/dev/null" or _EPOCH.match(stamp):
         return None
     return as_path(path)

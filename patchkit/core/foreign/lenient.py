@@ -16,7 +16,8 @@ from patchkit.core.foreign.mail import mbox_commit, read_head
 from patchkit.core.model import HunkLine, LineKind
 from patchkit.errors import PatchFormatError
 
-_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(?: ?(.*))?")
+# As in core.unified: a number that git would call too large is none.
+_HUNK = re.compile(rb"@@ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@(?: ?(.*))?")
 _MARKER = b"\\ No newline at end of file"
 _EMPTY = blob_id(b"")
 _KINDS = {b" ": LineKind.CONTEXT, b"-": LineKind.REMOVED, b"+": LineKind.ADDED}

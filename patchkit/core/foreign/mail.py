@@ -12,7 +12,7 @@ import msgspec
 _MBOX = re.compile(rb"From ([0-9a-f]{40}) \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\s*")
 _HEADER = re.compile(r"([A-Za-z][A-Za-z-]*):[ \t]*(.*)")
 _TAGS = re.compile(r"^(\s*\[[^\]]*\]\s*)+")
-_NUMBER = re.compile(rb"^Subject: *\[[^\]]*?\b(\d+)/(\d+)\]", re.MULTILINE)
+_NUMBER = re.compile(rb"^Subject: *\[[^\]]*?\b(\d{1,9})/(\d{1,9})\]", re.MULTILINE)
 _DIFF = re.compile(rb"^(?:diff |--- .*\n\+\+\+ )", re.MULTILINE)
 _QUOTED_FROM = re.compile(r"^>+From ", re.MULTILINE)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 _END: Final = rb"[ \t]*(?:#.*)?\r?$"
 _STRING: Final = rb"""(["'])([^"'\r\n]*)\1"""
@@ -92,7 +92,8 @@ def holds(old: str, changed: str, target: str) -> Winner | str:
     """
     try:
         was, ours, theirs = (Version(text) for text in (old, changed, target))
-    except InvalidVersion:
+    except ValueError:
+        # InvalidVersion is one; so is a number of too many digits.
         return "both sides set the version, and not all of what they say is a version (PEP 440)"
     if len({version.local for version in (was, ours, theirs)}) > 1:
         return "both sides set the version, and one of them labels it"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import NamedTuple
@@ -17,6 +17,8 @@ from patchkit.core.scopes import MODULE
 _HEADER = re.compile(rb"\n([ \t]*)(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)")
 _KEYWORDS = (b"def ", b"class ", b"def\t", b"class\t")
 _NO_STATEMENT = b")]}#\"'"
+_DEEPEST = 100
+"""Python refuses more levels of indentation. Each level costs a search to the end of what is inside of it."""
 
 
 class Header(NamedTuple):
@@ -148,7 +150,18 @@ def _headers_in(text: bytes) -> list[tuple[Header, int]]:
                 header = Header(line, _width(match[1]), match[2].decode("utf-8", "replace"))
                 found[line] = header, match.end() - 1
             at = whole.find(keyword, at + 1)
-    return [found[line] for line in sorted(found)]
+    return list(_shallow(found[line] for line in sorted(found)))
+
+
+def _shallow(headers: Iterable[tuple[Header, int]]) -> Iterator[tuple[Header, int]]:
+    """Yield the headers in order, without those inside of as many others as Python can tell apart."""
+    around: list[int] = []
+    for header, at in headers:
+        while around and around[-1] >= header.width:
+            around.pop()
+        if len(around) < _DEEPEST:
+            around.append(header.width)
+            yield header, at
 
 
 @remembered(most=1_000_000, lasting=False)

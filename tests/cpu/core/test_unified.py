@@ -180,6 +180,7 @@ NO_NEWLINE = "\\ No newline at end of file\n"
         (f"{HEAD}@@ -1,2 +1,2 @@\n-a\n+b\ngarbage\n c\n", 3, COUNTS),
         (f"{HEAD}@@ -1,3 +1,3 @@\n-a\n+b\n\n c\n", 6, "a blank context line has lost its leading space"),
         (f"{HEAD}@@ -1,3 +1,3 @@\n-a\n+b\n\r\n c\n", 6, "a blank context line has lost its leading space"),
+        ("--- /dev/null\n+++ b/\n@@ -0,0 +1 @@\n+a\n", 1, "this header names no file"),
         (f"{HEAD}@@ -1 +1\n-a\n+b\n", 3, "not a hunk header"),
         (f"{HEAD}@@ -1,x +1 @@\n-a\n+b\n", 3, "not a hunk header"),
         (f"{HEAD}@@ -x +1 @@\n-a\n+b\n", 3, "not a hunk header"),
@@ -263,6 +264,7 @@ NO_NEWLINE = "\\ No newline at end of file\n"
         "garbage inside a hunk",
         "blank context stripped",
         "blank context stripped, crlf",
+        "header without a name",
         "header not closed",
         "count is no number",
         "start is no number",
@@ -314,6 +316,19 @@ def test_a_malformed_diff_is_refused_with_its_name_and_line(text: str, line_numb
     where = "v1.patch" if line_number is None else f"v1.patch:{line_number}"
     found = (caught.value.file, caught.value.line, caught.value.message)
     assert ("v1.patch", line_number, f"{where}: {problem}") == found
+
+
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("digits", [19, 5000])
+def test_a_number_that_is_too_large_for_git_is_none(place: int, digits: int) -> None:
+    numbers = ["1", "1", "1", "1"]
+    numbers[place] = "9" * digits
+    header = "@@ -{},{} +{},{} @@".format(*numbers)
+
+    with pytest.raises(PatchFormatError) as caught:
+        parse_patch(f"{HEAD}{header}\n-a\n+b\n".encode(), "p")
+
+    assert caught.value.message == "p:3: not a hunk header"
 
 
 def test_a_counting_error_says_what_to_do() -> None:

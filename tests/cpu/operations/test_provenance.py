@@ -61,6 +61,14 @@ def test_lines_as_old_as_the_base_name_nobody(repository: Path) -> None:
     assert found(repository, Touched(PATH, (3, 2), ())) == ([], "")
 
 
+def test_a_number_without_end_is_no_pull_request(repository: Path) -> None:
+    lay(repository, {PATH: ONE.replace(b"third = 3", b"third = 33")})
+    subject = f"Change the third (#{'9' * 5000})"
+    record(repository, subject)
+
+    assert found(repository, Touched(PATH, (3, 3), ())) == ([(subject, None)], "")
+
+
 def test_when_the_time_is_up_there_is_no_answer_and_that_is_said(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

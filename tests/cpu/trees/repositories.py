@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import zlib
 from pathlib import Path
 
 AUTHOR = {
@@ -34,3 +35,12 @@ def record(folder: Path, message: str) -> str:
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", message)
     return git(folder, "rev-parse", "HEAD")
+
+
+def claim(git_folder: Path, size: int) -> str:
+    """Put a loose blob into a repository that claims to have ``size`` bytes, and has three; return its id."""
+    blob = "ab" * 20
+    place = git_folder / "objects" / blob[:2] / blob[2:]
+    place.parent.mkdir(exist_ok=True)
+    place.write_bytes(zlib.compress(b"blob %d\0abc" % size))
+    return blob

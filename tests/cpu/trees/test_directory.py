@@ -291,3 +291,13 @@ def test_patching_a_folder_imports_neither_git_nor_archives(tmp_path: Path) -> N
     )
 
     assert found.stdout == "[]\n"
+
+
+def test_a_file_that_claims_to_be_larger_than_any_source_is_not_read(tmp_path: Path) -> None:
+    lay(tmp_path, FILES)
+    os.truncate(tmp_path / "setup.py", (256 << 20) + 1)
+
+    with pytest.raises(TreeError) as caught:
+        DirectoryTree(tmp_path).read("setup.py")
+
+    assert caught.value.message == f"cannot read {tmp_path}/setup.py: it is larger than 256 MiB"

@@ -16,7 +16,7 @@ from patchkit.trees.git_write import CommitSpec, commit_series, export
 from patchkit.trees.interface import Edits, SourceTree
 
 from .faults import full_disk, tripped
-from .repositories import git, record
+from .repositories import claim, git, record
 from .snapshots import contents, lay, snapshot
 
 FILES = {"megatron/core/a.py": b"a\n", "megatron/core/b.py": b"b\r\n", "megatron-x.py": b"x", "run.sh": b"#!/bin/sh\n"}
@@ -571,3 +571,12 @@ def test_who_works_in_a_folder_is_what_git_was_told(repository: Path, monkeypatc
     assert identity(repository / "megatron") == "Some Body <some@example.org>"
     monkeypatch.setenv("GIT_AUTHOR_NAME", "Other")
     assert identity(repository) == "Other <some@example.org>"
+
+
+def test_an_object_that_claims_to_be_larger_than_any_source_is_not_read(repository: Path) -> None:
+    blob = claim(repository / ".git", 99_999_999_999)
+
+    with pytest.raises(TreeError) as caught:
+        GitTree(repository, "main").content(blob, "a.py")
+
+    assert caught.value.message == f"object {blob} of {repository} is larger than 256 MiB"

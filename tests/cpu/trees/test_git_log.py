@@ -12,7 +12,7 @@ from patchkit.trees.git import GitTree
 from patchkit.trees.git_log import CommitFiles, blobs_at, read_blobs, read_everything, read_graph, tags
 
 from .histories import BEGIN, DAY, Histories
-from .repositories import git
+from .repositories import claim, git
 
 ODD = "sub dir/[a]*é.py"
 
@@ -130,8 +130,8 @@ def test_files_that_go_together_are_read_together_and_once(clone: Histories, mon
     monkeypatch.setattr(GitTree, "ask", told)
 
     assert [files.read(path) for path in ("a.py", "sub/c.py", "gone.py", "a.py")] == [b"1", b"3", None, b"1"]
-    assert len(asked) == 2
-    assert (files.read("b.py"), len(asked)) == (b"2", 4)
+    assert len(asked) == 3
+    assert (files.read("b.py"), len(asked)) == (b"2", 6)
 
 
 def test_a_blob_that_is_not_there_is_named_with_its_file(clone: Histories) -> None:
@@ -179,3 +179,13 @@ def test_everything_is_every_branch_and_tag_once(clone: Histories) -> None:
         ("a.py", blob_id(b"3"), "Remote"),
         ("a.py", None, "Tagged"),
     ]
+
+
+def test_a_blob_that_claims_to_be_larger_than_any_source_is_not_read(clone: Histories) -> None:
+    commit = clone.commit("Base", {"a.py": b"1"})
+    blob = claim(clone.folder, 99_999_999_999)
+
+    with pytest.raises(TreeError) as caught:
+        read_blobs(tree(clone, commit), {blob_id(b"1"): "a.py", blob: "b.py"})
+
+    assert caught.value.message == f"b.py ({blob}) of {clone.folder} is larger than 256 MiB"

@@ -200,7 +200,15 @@ def test_what_is_no_python_version_is_a_usage_error(tmp_path: Path, python: str)
     assert caught.value.message == f"{python!r} is not a version of Python such as 3.12"
 
 
-@pytest.mark.parametrize(("name", "error"), [("x.zip", UsageError), ("../a-1-py3-none-any.whl", UnsafePathError)])
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("x.zip", UsageError),
+        (f"megatron_core-{'9' * 5000}-py3-none-any.whl", UsageError),
+        ("../a-1-py3-none-any.whl", UnsafePathError),
+    ],
+    ids=["no wheel", "a version without end", "upwards"],
+)
 def test_a_recorded_name_that_is_none_of_a_wheel_is_refused(tmp_path: Path, name: str, error: type[Exception]) -> None:
     with pytest.raises(error):
         fetch(tmp_path / "cache", {name: "0" * 64})

@@ -81,6 +81,14 @@ def test_the_day_of_a_commit_is_that_of_utc(repository: Path, monkeypatch: pytes
     assert tags[-1].date == "2026-01-03"
 
 
+def test_a_tag_whose_numbers_have_no_end_is_no_release(repository: Path) -> None:
+    commit = git(repository, "rev-parse", "main")
+    lines = [f"{commit} refs/tags/core_v2.{'9' * digits}\n" for digits in (4, 5000)]
+    (repository / ".git/packed-refs").write_text("".join(lines))
+
+    assert [tag.version for tag in release_tags(repository, CORE)] == ["1.0.0", "2.9999"]
+
+
 def test_a_repository_without_release_tags_and_without_a_commit_has_none(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
 

@@ -181,6 +181,8 @@ def test_creation_removal_and_renames_are_read_from_headers(
             "x is a submodule, and only regular files are carried",
         ),
         (b"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n@@ nonsense\n", 6, "x, hunk 2: not a hunk header"),
+        (b"--- a/x\n+++ b/x\n@@ -%s +1 @@\n-a\n+b\n" % (b"9" * 5000), 3, "x, hunk 1: not a hunk header"),
+        (b"--- a/x\n+++ b/x\n@@ -1 +1,%s @@\n-a\n+b\n" % (b"9" * 19), 3, "x, hunk 1: not a hunk header"),
         (b"--- a/x\n+++ b/x\n@@ -1 +1 @@\n a\n", 3, "x, hunk 1: nothing is added or removed"),
         (
             b"--- a/x\n+++ b/x\n@@ -1 +1 @@\n\\ No newline\n-a\n+b\n",

@@ -59,6 +59,7 @@ def test_only_git_s_separator_begins_a_mail() -> None:
         ("[PATCH v3 00/12] Do it", (0, 12)),
         ("[RFC PATCH core 3/4]Do it", (3, 4)),
         ("[PATCH] Do 1/2 of it", None),
+        (f"[PATCH {'9' * 5000}/2] Do it", None),
         ("Do it [1/2]", None),
     ],
 )

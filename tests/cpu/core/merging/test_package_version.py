@@ -60,6 +60,12 @@ def test_other_values_stand_where_the_version_stood() -> None:
         ("2.2.3", "2.2.3+rl", "2.3.0", "both sides set the version, and one of them labels it"),
         ("2.2.3", "2.3", "2.3.0", "both sides set the version, to equal ones that are written differently"),
         ("2.2.3", "2.3", "next", "both sides set the version, and not all of what they say is a version (PEP 440)"),
+        (
+            "2.2.3",
+            "2.3",
+            "9" * 5000,
+            "both sides set the version, and not all of what they say is a version (PEP 440)",
+        ),
         ("next", "2.3", "2.4", "both sides set the version, and not all of what they say is a version (PEP 440)"),
     ],
 )

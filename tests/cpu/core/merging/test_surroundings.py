@@ -91,6 +91,15 @@ def test_tabs_go_to_multiples_of_eight() -> None:
     assert [Outline(lines).scope(row, row + 1) for row in range(4)] == ["C", "C.f", "C.f", "C"]
 
 
+def test_a_header_deeper_than_python_can_go_is_none() -> None:
+    deep = [b" " * level + b"def f%d():\n" % level for level in range(120)]
+    lines = [*deep, b"def g():\n", b"    return 1\n"]
+
+    found = Outline(lines).names()
+
+    assert [(line, name.count(".")) for line, name in found] == [*((level, level) for level in range(100)), (120, 0)]
+
+
 def test_the_end_of_a_definition_is_the_next_statement_at_its_level() -> None:
     outline = Outline(split_lines(TEXT))
 
