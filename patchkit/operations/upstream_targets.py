@@ -257,11 +257,19 @@ class _Clone:
         of_remote, own = (self._commits[spelling] for spelling in _spellings(name))
         commit = of_remote if own is None or (of_remote is not None and self._keeps_apart) else own
         if commit is None:
-            return replace(wanted, missing=f"{self._repository} has no branch {name}", hint="fetch it")
+            return self._no_branch(wanted, name)
         if commit == wanted.target.commit:
             return wanted
         target = replace(wanted.target, commit=commit, blobs={})
         return replace(wanted, target=target, date=_day(self._program, commit), recorded=wanted.target.commit)
+
+    def _no_branch(self, wanted: Wanted, name: str) -> Wanted:
+        try:
+            for spelling in _spellings(name):
+                self._program.refuse_damage(spelling)
+        except RevisionNotFoundError as error:
+            return replace(wanted, missing=error.message, hint=error.hint or "")
+        return replace(wanted, missing=f"{self._repository} has no branch {name}", hint="fetch it")
 
     def pinned(self, wanted: Wanted) -> Wanted:
         """Return a pinned commit, or why it is out of reach."""

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from patchkit.errors import RevisionNotFoundError, TreeError
+from patchkit.trees.clone_damage import damage
 
 _OWN_SETTINGS = (
     # What is written must not depend on whose machine it is, and nobody's hooks are ours to run.
@@ -103,11 +104,19 @@ class GitProgram:
         if status == 0:
             return out.decode().strip()
         if status == 1:
+            self.refuse_damage(revision)
             hint = f"fetch it: git -C {self.repository} fetch --tags" + (
                 " --unshallow (this clone is shallow)" if self.shallow else ""
             )
             raise RevisionNotFoundError(f"{self.repository} has no revision {revision!r}", hint=hint)
         raise TreeError(f"git cannot read {self.repository}: {problem or 'it gave an unexpected answer'}")
+
+    def refuse_damage(self, revision: str) -> None:
+        """Raise RevisionNotFoundError when ``revision``, which git does not find, was lost with a part of the clone."""
+        found = damage(self.run, revision)
+        if found is not None:
+            hint = f"git -C {self.repository} fsck says what else is; a new clone mends it"
+            raise RevisionNotFoundError(f"{self.repository} is damaged: {found}", hint=hint)
 
     def commits(self, revisions: Sequence[str]) -> dict[str, str | None]:
         """Return the id of the commit that each revision names, through any tags; None where there is none.

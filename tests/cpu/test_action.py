@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from operations.carried_world import CODE, CODE_1, World
 from trees.repositories import git
 
 ROOT = Path(__file__).parents[2]
@@ -114,6 +117,60 @@ def test_inputs_become_options_and_never_commands(tmp_path: Path) -> None:
         ],
     )
     assert not Path("hacked").exists()
+
+
+def script_of(name: str) -> str:
+    return str(next(step["run"] for step in ACTION["runs"]["steps"] if step["name"] == name))
+
+
+@pytest.mark.network
+def test_the_steps_one_after_the_other_install_this_checkout_and_write_summary_and_page(tmp_path: Path) -> None:
+    """As a runner has it: a folder of its own, only what the action sets, no patchkit but the one that it installs."""
+    there = World(tmp_path / "world", {CODE: CODE_1.replace(b"\n\n\n", b"\n\nimport sys\n\n\n", 1)})
+    job, temporary = tmp_path / "job", tmp_path / "temporary"
+    job.mkdir()
+    # A build writes into the folder that it is given.
+    checkout = shutil.copytree(
+        ROOT,
+        tmp_path / "checkout",
+        ignore=shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache", "_version.py"),
+    )
+    temporary.mkdir()
+    environment = {
+        **{name: value for name, value in os.environ.items() if name.startswith("PIP_")},
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "RUNNER_TEMP": str(temporary),
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "PATCHKIT_CACHE": str(there.cache),
+        "PATCHKIT_SOURCE": str(checkout),
+        "PATCHES": str(there.series),
+        "CLONE": "",
+        "ARGUMENTS": "--offline",
+        "NEW_ONLY": "true",
+    }
+    for name in ("Install patchkit", "Check upstream"):
+        script = tmp_path / "step.sh"
+        script.write_text(script_of(name))
+        done = subprocess.run(
+            ["/bin/bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
+            check=False,
+            cwd=job,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "output").read_text() == "exit-code=5\n"
+    assert (tmp_path / "summary").read_text().startswith("#")
+    assert sorted(file.name for file in (temporary / "check-upstream").iterdir()) == [
+        "index.html",
+        "report.json",
+        "report.sarif",
+    ]
+    assert list(job.iterdir()) == []
 
 
 REMEMBER = next(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from patchkit.operations.upstream_news import News, marked, news
 from patchkit.operations.upstream_targets import Asked
 from patchkit.store.files import write_reports
 from patchkit.store.location import edited_patches
-from patchkit.store.reported import STATE, load_reported, write_reported
+from patchkit.store.reported import STATE, load_reported, reporting_alone, write_reported
 
 if TYPE_CHECKING:
     from patchkit.cli.rendering.places import Places
@@ -79,38 +80,45 @@ def command(
     folder = patches or edited_patches()
     files = _report_files(reports)
     state_file = state or folder / STATE
-    known = load_reported(state_file) if new_only or detailed_exit_code else {}
     reporter = StderrReporter(verbose=style == "text" and not new_only)
+    # Read before the long part too: what is no state file is refused at once.
+    known = load_reported(state_file) if new_only or detailed_exit_code else {}
     discovery = look_around(folder, repository=repository, pre=pre, offline=offline, update=update, reporter=reporter)
     asked = Asked(onto=onto, base=base, repository=repository, offline=offline)
     whole = check_upstream(folder, asked, discovery, reporter=reporter)
-    found = news(whole, known)
-    # A target that was named and is out of reach is no news, and no answer either.
-    unanswered = [target for target in whole.targets if onto and target.state == "unreachable"]
-    report = found.report if new_only else marked(whole, known) if detailed_exit_code else whole
-    # Only the forms that name lines need them, and reading them means reading the series again.
-    styles = {style, *files.values()}
-    places = _places(whole, folder) if styles & {"github", "sarif"} else None
-    columns = _columns()
-    # A job may have closed it.
-    colour = sys.stdout is not None and sys.stdout.isatty()
-    silent = new_only and style == "text" and not found.anything
-    if not silent:
-        click.echo(render(report, style, colour=colour, width=columns, places=places), nl=False, color=colour)
-    if new_only:
-        # No news, but a night in which nothing was looked at is not one in which nothing happened.
-        for note in (*_lost(found, unanswered), *(discovery.notes if silent and not discovery.answered else ())):
-            reporter.note(one_line(note))
-    # Files are looked at one by one and later: each has everything, what is new is marked.
-    texts = {path: render(marked(whole, known), other, width=_WIDTH, places=places) for path, other in files.items()}
-    write_reports({path: text.encode() for path, text in texts.items()})
-    if new_only and found.known != known:
-        write_reported(state_file, found.known)
-    if whole.verdict == "unreachable":
-        return int(ExitCode.TREE)
-    if not report.ok or unanswered:
-        return int(ExitCode.NO)
-    return int(ExitCode.NEW if detailed_exit_code and found.anything else ExitCode.DONE)
+    with reporting_alone(state_file, reporter) if new_only else nullcontext():
+        if new_only:
+            # Another run may have reported since.
+            known = load_reported(state_file)
+        found = news(whole, known)
+        # A target that was named and is out of reach is no news, and no answer either.
+        unanswered = [target for target in whole.targets if onto and target.state == "unreachable"]
+        report = found.report if new_only else marked(whole, known) if detailed_exit_code else whole
+        # Only the forms that name lines need them, and reading them means reading the series again.
+        styles = {style, *files.values()}
+        places = _places(whole, folder) if styles & {"github", "sarif"} else None
+        columns = _columns()
+        # A job may have closed it.
+        colour = sys.stdout is not None and sys.stdout.isatty()
+        silent = new_only and style == "text" and not found.anything
+        if not silent:
+            click.echo(render(report, style, colour=colour, width=columns, places=places), nl=False, color=colour)
+        if new_only:
+            # No news, but a night in which nothing was looked at is not one in which nothing happened.
+            for note in (*_lost(found, unanswered), *(discovery.notes if silent and not discovery.answered else ())):
+                reporter.note(one_line(note))
+        # Files are looked at one by one and later: each has everything, what is new is marked.
+        texts = {
+            path: render(marked(whole, known), other, width=_WIDTH, places=places) for path, other in files.items()
+        }
+        write_reports({path: text.encode() for path, text in texts.items()})
+        if new_only and found.known != known:
+            write_reported(state_file, found.known)
+        if whole.verdict == "unreachable":
+            return int(ExitCode.TREE)
+        if not report.ok or unanswered:
+            return int(ExitCode.NO)
+        return int(ExitCode.NEW if detailed_exit_code and found.anything else ExitCode.DONE)
 
 
 _WIDTH = 120

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]  # it has no stubs
 import pytest
@@ -17,6 +18,9 @@ from operations.test_upstream_check import tracked, without_wheel
 from trees.repositories import git, record
 
 from patchkit.cli.schemas import schema_texts
+from patchkit.core.upstream_report import UpstreamReport
+from patchkit.operations.upstream_check import check_upstream
+from patchkit.store.reported import reporting_alone
 
 from .conftest import Command
 from .test_rebase import CLASH, DRIFTED, MOVED, world
@@ -117,6 +121,68 @@ def test_a_second_run_has_nothing_new_to_say(check: Command, tmp_path: Path) -> 
     assert [line.split()[0] for line in state.splitlines()[1:]] == ["1.0", "2.0"]
     assert (second.code, second.out, second.err) == (0, "", "")
     assert (there.series / "reported.txt").read_text() == state
+
+
+def test_runs_at_once_report_everything_and_nothing_twice(tmp_path: Path) -> None:
+    there = world(tmp_path, CLASH)
+    arguments = ["check-upstream", "--offline", "--patches", str(there.series), "--new-only", "--format", "json"]
+    named: tuple[list[str], ...] = (["--onto", "v1.0"], ["--onto", "v2.0"], [], [])
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-m", "patchkit", *arguments, *onto],
+            cwd=Path(__file__).parents[3],
+            env={**os.environ, "PATCHKIT_CACHE": str(there.cache)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for onto in named
+    ]
+    answers = [json.loads(run.communicate()[0]) for run in runs]
+
+    assert sorted(target["name"] for answer in answers for target in answer["targets"]) == ["1.0", "2.0"]
+    state = (there.series / "reported.txt").read_text().splitlines()[1:]
+    assert [line.split()[0] for line in state] == ["1.0", "2.0"]
+
+
+def test_what_another_run_reported_while_this_one_looked_is_no_news(
+    check: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = world(tmp_path, CLASH)
+    inner = []
+
+    def look(*arguments: Any, **keywords: Any) -> UpstreamReport:
+        monkeypatch.undo()
+        inner.append(check(there, "--new-only", "--onto", "v1.0"))
+        return check_upstream(*arguments, **keywords)
+
+    monkeypatch.setattr("patchkit.cli.commands.check_upstream.check_upstream", look)
+    outer = check(there, "--new-only", "--format", "json")
+
+    assert [target["name"] for target in json.loads(outer.out)["targets"]] == ["2.0"]
+    assert [ran.out for ran in inner] == ["1 target, 2 patches: fine (v1.0)\n"]
+    state = (there.series / "reported.txt").read_text().splitlines()[1:]
+    assert [line.split()[0] for line in state] == ["1.0", "2.0"]
+
+
+def test_a_run_waits_for_one_that_reports_and_says_so(check: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, MOVED)
+    arguments = ["check-upstream", "--offline", "--patches", str(there.series), "--new-only"]
+    with reporting_alone(there.series / "reported.txt"):
+        run = subprocess.Popen(
+            [sys.executable, "-m", "patchkit", *arguments],
+            cwd=Path(__file__).parents[3],
+            env={**os.environ, "PATCHKIT_CACHE": str(there.cache)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert run.stderr is not None
+        waiting = run.stderr.readline()
+        assert not (there.series / "reported.txt").exists()
+    run.communicate()
+    state = there.series / "reported.txt"
+    assert waiting == f"note: waiting for another check-upstream that reports by {state}\n"
+    assert [line.split()[0] for line in state.read_text().splitlines()[1:]] == ["1.0", "2.0"]
 
 
 def test_new_and_fine_has_an_exit_code_of_its_own(check: Command, tmp_path: Path) -> None:

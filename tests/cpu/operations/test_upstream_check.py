@@ -568,6 +568,20 @@ def test_a_branch_that_is_gone_is_out_of_reach_although_it_was_looked_at_before(
     assert (target.state, target.reason, target.fingerprint) == ("unreachable", f"{repository} has no branch main", "")
 
 
+def test_a_branch_whose_commit_a_damaged_clone_lost_is_told_as_that(
+    world: Callable[..., World], tmp_path: Path
+) -> None:
+    made = world(MOVED)
+    clone = tmp_path / "clone.git"
+    git(tmp_path, "clone", "-q", "--bare", tracked(made).as_uri(), clone)
+    commit = git(clone, "rev-parse", "main")
+    for folder in (clone / "objects").iterdir():
+        shutil.rmtree(folder)
+    target = target_of(look(made, repository=clone), "main")
+    why = f"{clone} is damaged: refs/heads/main is {commit}, which is not there"
+    assert (target.state, target.reason, target.fingerprint) == ("unreachable", why, "")
+
+
 def test_without_a_repository_branches_are_told_as_not_looked_at(world: Callable[..., World]) -> None:
     made = world(MOVED)
     tracked(made)

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -128,6 +131,62 @@ def test_a_revision_that_is_not_there_is_said_with_what_to_do(repository: Path, 
 
     assert caught.value.message == f"{repository} has no revision {revision!r}"
     assert caught.value.hint == f"fetch it: git -C {repository} fetch --tags"
+
+
+def without_objects(clone: Path) -> str:
+    for folder in (clone / "objects").iterdir():
+        shutil.rmtree(folder)
+    return ""
+
+
+def without_alternates(clone: Path) -> str:
+    without_objects(clone)
+    (clone / "objects" / "info").mkdir()
+    (clone / "objects" / "info" / "alternates").write_text("/nowhere/objects\n")
+    return "/nowhere/objects"
+
+
+def with_a_cut(suffix: str, clone: Path) -> str:
+    (file,) = (clone / "objects" / "pack").glob(f"*{suffix}")
+    file.chmod(0o644)
+    os.truncate(file, 50)
+    return file.name
+
+
+@pytest.mark.parametrize(
+    "harm", [without_objects, without_alternates, partial(with_a_cut, ".pack"), partial(with_a_cut, ".idx")]
+)
+def test_a_clone_that_lost_its_objects_is_damaged_and_lacks_no_branch(
+    repository: Path, tmp_path: Path, harm: Callable[[Path], str]
+) -> None:
+    clone = tmp_path / "clone.git"
+    git(tmp_path, "clone", "-q", "--bare", repository.as_uri(), clone)
+    git(clone, "repack", "-qad")
+    commit = git(clone, "rev-parse", "main")
+    culprit = harm(clone)
+    for revision in ("main", "main~1"):
+        with pytest.raises(RevisionNotFoundError) as caught:
+            GitProgram(clone).commit(revision)
+        # Behind it are git's own words, which differ from version to version, where git has any.
+        said, _, words = caught.value.message.partition(" (git: error: ")
+        assert said == f"{clone} is damaged: main is {commit}, which is not there"
+        assert (culprit in words, bool(words)) == (True, bool(culprit))
+        assert caught.value.hint == f"git -C {clone} fsck says what else is; a new clone mends it"
+    with pytest.raises(RevisionNotFoundError, match="has no revision 'other'"):
+        GitProgram(clone).commit("other")
+
+
+def test_a_ref_with_no_id_in_it_is_damage(repository: Path, tmp_path: Path) -> None:
+    clone = tmp_path / "clone.git"
+    git(tmp_path, "clone", "-q", "--bare", repository.as_uri(), clone)
+    git(clone, "pack-refs", "--all")
+    (clone / "packed-refs").write_text("")
+    (clone / "refs" / "heads" / "main").write_text("nonsense\n")
+    with pytest.raises(RevisionNotFoundError) as caught:
+        GitProgram(clone).commit("main")
+    assert caught.value.message == (
+        f"{clone} is damaged: main cannot be read (git: warning: ignoring broken ref refs/heads/main)"
+    )
 
 
 def test_after_a_revision_that_is_not_there_others_can_still_be_read(repository: Path) -> None:

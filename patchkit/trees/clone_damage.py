@@ -1,0 +1,44 @@
+"""Whether a revision that git does not find was never there, or a damaged clone lost it.
+
+git says "missing" of both: of a branch that nobody fetched, and of one whose commit went with a pack or with the folder
+of alternates. The first is mended by a fetch, the second is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+Run = Callable[[Sequence[str]], tuple[int, bytes, str]]
+"""Runs a git command: exit status, output, complaints."""
+
+_STEPS = re.compile(r"[~^:]|@\{")
+"""What begins a step from the name of a revision to another object (gitrevisions(7))."""
+
+
+def damage(run: Run, revision: str) -> str | None:
+    """Return what is wrong with the clone that hides ``revision``, in a few words; None when it just has no such one.
+
+    To be asked about a revision that does not name a commit.
+    """
+    name = _STEPS.split(revision, maxsplit=1)[0] or "HEAD"
+    status, out, complaints = run(["rev-parse", "--verify", "--quiet", "--end-of-options", name])
+    named = out.decode("ascii", "replace").strip()
+    # A whole id names itself, whether or not there is such an object.
+    if status == 0 and named != name.lower():
+        gone, _out, said = run(["cat-file", "-e", named])
+        complaints = f"{complaints}\n{said}"
+        if gone != 0:
+            return f"{name} is {named}, which is not there{_words(complaints)}"
+    elif status == 0:
+        _gone, _out, complaints = run(["cat-file", "-e", named])
+    words = _words(complaints)
+    return f"{name} cannot be read{words}" if words else None
+
+
+def _words(complaints: str) -> str:
+    """Return the first complaint that is about the repository, not about the question."""
+    for line in complaints.splitlines():
+        if line.startswith("error:") or "broken ref" in line:
+            return f" (git: {line.strip()})"
+    return ""
