@@ -131,7 +131,8 @@ def _fits(file: ForeignFile, path: str, lines: list[bytes], *, created: bool) ->
     fits: list[_Fit] = []
     free = 0
     for number, foreign in enumerate(file.hunks, 1):
-        fit = _fit_hunk(foreign, lines, free, created=created)
+        is_last = number == len(file.hunks)
+        fit = _fit_hunk(foreign, lines, free, created=created, is_first=number == 1, is_last=is_last)
         if isinstance(fit, str):
             return Unfit(path, foreign.line, number, fit)
         fits.append(fit)
@@ -149,8 +150,13 @@ def _doubt(fit: _Fit) -> str:
     return f"its old lines stand at line {fit.at + 1}, and at {listed} too, and a hunk beside it has moved"
 
 
-def _fit_hunk(foreign: ForeignHunk, lines: list[bytes], free: int, *, created: bool) -> _Fit | str:
-    """Return the reading of a hunk that fits and its 0-based place at or behind ``free``, or why there is none."""
+def _fit_hunk(
+    foreign: ForeignHunk, lines: list[bytes], free: int, *, created: bool, is_first: bool, is_last: bool
+) -> _Fit | str:
+    """Return the reading of a hunk that fits and its 0-based place at or behind ``free``, or why there is none.
+
+    ``is_first`` and ``is_last`` are whether no other hunk of the file stands before it, and behind it.
+    """
     several: tuple[int, ...] = ()
     refusal: Refusal | None = None
     for body in _bodies(foreign):
@@ -167,7 +173,10 @@ def _fit_hunk(foreign: ForeignHunk, lines: list[bytes], free: int, *, created: b
         found = [at for at in range(free, len(lines) - len(old) + 1) if lines[at : at + len(old)] == old]
         edges = [edge_refusal(_as_said(foreign, body), at, len(lines)) for at in found]
         places = [at for at, edge in zip(found, edges, strict=True) if edge is None]
-        if said in places and not edge_is_elsewhere(_as_said(foreign, body), said, places, len(lines)):
+        is_doubtful = said in places and edge_is_elsewhere(
+            _as_said(foreign, body), said, places, len(lines), is_first=is_first, is_last=is_last
+        )
+        if said in places and not is_doubtful:
             return _Fit(body, said, others=tuple(at for at in places if at != said))
         is_contradicted = said in found and edges[found.index(said)] is Refusal.NOT_LAST
         if len(places) == 1 and not is_contradicted:

@@ -149,6 +149,15 @@ def test_an_edge_of_the_file_speaks_against_the_line_that_is_named() -> None:
     assert unfit == Unfit("x", 3, 1, message)
 
 
+def test_context_that_another_hunk_cut_off_says_nothing_of_an_edge() -> None:
+    # The second insertion has context below alone, since the first stands above it, and its old text is at line 1 too.
+    fitted = fit(diff("+a\n", "-0,0 +1") + "@@ -2 +3,2 @@\n+a\n b\n", b"b\nb\n")
+
+    assert isinstance(fitted, Fitted)
+    assert fitted.contents == {"x": b"a\nb\na\nb\n"}
+    assert fitted.repairs == ()
+
+
 def test_a_new_line_without_newline_is_joined_to_no_other_line() -> None:
     marker = "\\ No newline at end of file\n"
     message = "its last new line has no newline, and the file goes on behind it"
