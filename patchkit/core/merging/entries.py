@@ -50,12 +50,16 @@ class Entry:
 class Group:
     """A bracketed list."""
 
-    def __init__(self, opener: Lexeme, entries: list[Entry], closer: Lexeme, before: str) -> None:
+    def __init__(
+        self, opener: Lexeme, entries: list[Entry], closer: Lexeme, before: str, *, is_export: bool = False
+    ) -> None:
         self.opener = opener
         self.entries = entries
         self.closer = closer
         self.before = before
         """The word before the bracket; empty when there is none."""
+        self.is_export = is_export
+        """Whether it is in a statement about ``__all__``, whose names are in no order that has a meaning."""
 
     @property
     def is_call(self) -> bool:
@@ -139,7 +143,7 @@ class _Reader:
                 self.broken = True
             if items:
                 entries.append(Entry(items, None, []))
-            return Group(opener, entries, lexeme, before)
+            return Group(opener, entries, lexeme, before, is_export=self.lexemes[0].text == "__all__")
         self.broken = True
         return Group(opener, entries, Lexeme("", "", ""), before)
 

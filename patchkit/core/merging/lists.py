@@ -72,8 +72,7 @@ class _ListMerge:
         """Tell whether all that new entries stand beside is gone from the other side, and their place has a meaning."""
         near = [spot for spot in (edit.old - 1, edit.old_end) if 0 <= spot < len(self.old.entries)]
         alone = bool(near) and all(to_other[spot] < 0 for spot in near)
-        is_list = self.theirs.opener.key == "[" and not self.theirs.follows
-        return alone and not is_list and not all(_is_placeless(entry, self.theirs) for entry in added)
+        return alone and not all(_is_placeless(entry, self.theirs) for entry in added)
 
     def _modified(self, at: int, ours: Entry, theirs: Entry) -> Entry | None:
         old = self.old.entries[at]
@@ -195,8 +194,8 @@ def _is_ruling(entry: Entry, group: Group) -> bool:
 
 
 def _is_placeless(entry: Entry, group: Group) -> bool:
-    """Tell whether the place of an entry in its list has no meaning: keywords, imported names, sets and dicts."""
-    return entry.is_keyword or group.before == "import" or group.opener.key == "{"
+    """Tell whether the place of an entry in its list has no meaning: keywords, names im- or exported, sets, dicts."""
+    return entry.is_keyword or group.before == "import" or group.opener.key == "{" or group.is_export
 
 
 def _fitted(entry: Entry, old: Group, theirs: Group) -> Entry:
@@ -223,7 +222,7 @@ def _assembled(entries: Sequence[Entry], old: Group, ours: Group, theirs: Group)
         is_last = number == len(entries) - 1
         items = _spaced(list(flat(entry.items)), number, theirs, hidden=hidden)
         finished.append(Entry(list(items), None if is_last and not last_comma else comma, entry.comments))
-    return Group(opener, finished, closer, theirs.before)
+    return Group(opener, finished, closer, theirs.before, is_export=theirs.is_export)
 
 
 def _has_last_comma(old: Group, ours: Group, theirs: Group) -> bool:
