@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
 
 from patchkit.core.carried import CarryResult, Conflict, Status, Verdict
 from patchkit.core.comparison import Comparison
@@ -14,6 +12,7 @@ from patchkit.core.gating.alarm import Alarm, Rule
 from patchkit.core.gating.kinship import strangers
 from patchkit.core.hunk_reports import CONTEXT, HunkReports
 from patchkit.core.lines import split_lines
+from patchkit.core.merging.between import HEADER, moves_header, puts_between
 from patchkit.core.merging.merge import Kind, Region
 from patchkit.core.merging.pieces import Piece, Range, Spans, conflicts, content, joined, put_together
 from patchkit.core.merging.repeated import stands_twice
@@ -21,8 +20,6 @@ from patchkit.core.merging.resolved import Span
 from patchkit.core.merging.surroundings import outline
 from patchkit.core.merging.windows import reordered, structured
 from patchkit.core.scopes import MODULE
-
-_HEADER: Final = re.compile(rb"[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w")
 
 
 class Carrying:
@@ -49,6 +46,9 @@ class Carrying:
         alarms = self._alarms(merged)
         if pieces is not by_lines and self._is_doubtful(merged, alarms):
             pieces, merged, alarms = self._refused_whole(by_lines), None, ()
+        if merged is not None and self._is_torn():
+            pieces = [self._whole("one side puts a statement between two definitions that changed places on the other")]
+            merged, alarms = None, ()
         parts, spans = put_together(pieces)
         hunks = HunkReports(self._compared).of(spans, merged, alarms)
         path = self._compared.path
@@ -69,6 +69,17 @@ class Carrying:
             return True
         *sides, result = (text.decode("utf-8", "surrogateescape") for text in (*self._texts, merged))
         return stands_twice(sides, result)
+
+    def _is_torn(self) -> bool:
+        """Tell whether a side put a statement between two definitions that the other side has in the other order."""
+        if not self._compared.is_python:
+            return False
+        by_patch = moves_header(self._compared.ours, self._sides.base, self._sides.changed)
+        by_target = moves_header(self._compared.theirs, self._sides.base, self._sides.target)
+        if not (by_patch or by_target):
+            return False
+        base, changed, target = (text.decode("utf-8", "surrogateescape") for text in self._texts)
+        return (by_patch and puts_between(base, target, changed)) or (by_target and puts_between(base, changed, target))
 
     def _refused_whole(self, by_lines: list[Piece]) -> list[Piece]:
         """Return the line merge with its conflicts, or one conflict where it has none."""
@@ -134,7 +145,7 @@ class Carrying:
     def _takes_the_targets_place(self) -> bool:
         """Tell whether a change of the target would land in another class or function: the patch moved its own."""
         gone = (self._sides.base[at] for edit in self._compared.ours for at in range(edit.old, edit.old_end))
-        if not self._compared.theirs or not any(map(_HEADER.match, gone)):
+        if not self._compared.theirs or not any(map(HEADER.match, gone)):
             return False
         of_changed = outline(self._texts[1])
         mine = shift = 0
