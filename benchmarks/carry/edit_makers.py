@@ -8,13 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from random import Random
 
-from benchmarks.carry.small_edits import CUT, END, IN, OUT, PASTE, Change, SmallEdit, Source
-
-_numbers = itertools.count()
-
-
-def _name() -> str:
-    return f"fresh_{next(_numbers)}"
+from benchmarks.carry.small_edits import CUT, END, IN, OUT, PASTE, Change, SmallEdit, Source, fresh_name
 
 
 def _docstring(node: ast.stmt) -> bool:
@@ -25,7 +19,7 @@ def insert_statements(source: Source, random: Random) -> Iterator[SmallEdit]:
     """A new statement before or after one."""
     for body in source.bodies():
         for node in body:
-            name, indent = _name(), source.indent(node)
+            name, indent = fresh_name(), source.indent(node)
             text = random.choice(
                 [
                     f"{indent}{name} = 1\n",
@@ -58,7 +52,7 @@ def replace_words(source: Source, random: Random) -> Iterator[SmallEdit]:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             begin, end = source.span(node)
             if source.text[begin:end] == node.id:
-                yield SmallEdit(f"line {node.lineno}: {node.id} becomes another", (Change(begin, end, _name()),))
+                yield SmallEdit(f"line {node.lineno}: {node.id} becomes another", (Change(begin, end, fresh_name()),))
         elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
             begin, end = source.span(node)
             if source.text[begin:end] == repr(node.value):
@@ -77,12 +71,13 @@ def add_keywords(source: Source, _random: Random) -> Iterator[SmallEdit]:
             continue
         parts: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
         end = max(source.span(part)[1] for part in parts)
-        yield SmallEdit(f"line {node.lineno}: a keyword at the end", (Change(end, end, f", {_name()}=1"),))
+        yield SmallEdit(f"line {node.lineno}: a keyword at the end", (Change(end, end, f", {fresh_name()}=1"),))
         for keyword in node.keywords:
             if keyword.arg is not None:
                 begin = source.span(keyword)[0]
                 yield SmallEdit(
-                    f"line {node.lineno}: a keyword before {keyword.arg}", (Change(begin, begin, f"{_name()}=2, "),)
+                    f"line {node.lineno}: a keyword before {keyword.arg}",
+                    (Change(begin, begin, f"{fresh_name()}=2, "),),
                 )
 
 
@@ -97,7 +92,9 @@ def add_parameters(source: Source, _random: Random) -> Iterator[SmallEdit]:
         parts: list[ast.arg | ast.expr] = [*spec.args, *spec.defaults]
         end = max(source.span(part)[1] for part in parts)
         if source.text[end : end + 1] in ",\n)":
-            yield SmallEdit(f"line {node.lineno}: a parameter of {node.name}", (Change(end, end, f", {_name()}=None"),))
+            yield SmallEdit(
+                f"line {node.lineno}: a parameter of {node.name}", (Change(end, end, f", {fresh_name()}=None"),)
+            )
 
 
 def wrap_statements(source: Source, random: Random) -> Iterator[SmallEdit]:
@@ -115,7 +112,7 @@ def wrap_statements(source: Source, random: Random) -> Iterator[SmallEdit]:
                 inside = source.text[first:last]
                 if '"""' in inside or "'''" in inside or not inside.endswith("\n"):
                     continue
-                head = random.choice(["if {}:", "with {}:", "for _ in {}:"]).format(_name())
+                head = random.choice(["if {}:", "with {}:", "for _ in {}:"]).format(fresh_name())
                 indent = source.indent(nodes[0])
                 yield SmallEdit(
                     f"wrap lines {nodes[0].lineno}-{nodes[-1].end_lineno} in {head}",
@@ -176,7 +173,7 @@ def add_members(source: Source, _random: Random) -> Iterator[SmallEdit]:
         for node in body:
             if isinstance(node, ast.FunctionDef):
                 end = source.whole(node)[1]
-                indent, name = source.indent(node), _name()
+                indent, name = source.indent(node), fresh_name()
                 if source.text[end - 1 : end] == "\n":
                     yield SmallEdit(
                         f"a function after line {node.end_lineno}",
@@ -192,11 +189,12 @@ def comment_edits(source: Source, _random: Random) -> Iterator[SmallEdit]:
         for node in body:
             begin = source.whole(node)[0]
             yield SmallEdit(
-                f"a comment above line {node.lineno}", (Change(begin, begin, f"{source.indent(node)}# {_name()}\n"),)
+                f"a comment above line {node.lineno}",
+                (Change(begin, begin, f"{source.indent(node)}# {fresh_name()}\n"),),
             )
             end = source.span(node)[1]
             if source.text[end : end + 1] == "\n" and not hasattr(node, "body"):
-                yield SmallEdit(f"a comment behind line {node.end_lineno}", (Change(end, end, f"  # {_name()}"),))
+                yield SmallEdit(f"a comment behind line {node.end_lineno}", (Change(end, end, f"  # {fresh_name()}"),))
 
 
 def rename_locals(source: Source, _random: Random) -> Iterator[SmallEdit]:
@@ -208,7 +206,7 @@ def rename_locals(source: Source, _random: Random) -> Iterator[SmallEdit]:
             node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         }
         for name in sorted(stored):
-            fresh = _name()
+            fresh = fresh_name()
             uses = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name]
             spans = [source.span(node) for node in uses]
             if all(source.text[begin:end] == name for begin, end in spans):
@@ -242,17 +240,17 @@ def add_entries(source: Source, _random: Random) -> Iterator[SmallEdit]:
         ):
             for element in node.elts:
                 end = source.span(element)[1]
-                yield SmallEdit(f"line {element.lineno}: an entry", (Change(end, end, f", {_name()}"),))
+                yield SmallEdit(f"line {element.lineno}: an entry", (Change(end, end, f", {fresh_name()}"),))
         elif isinstance(node, ast.Dict) and node.values:
             for value in node.values:
                 end = source.span(value)[1]
-                yield SmallEdit(f"line {value.lineno}: a dict entry", (Change(end, end, f', "{_name()}": 1'),))
+                yield SmallEdit(f"line {value.lineno}: a dict entry", (Change(end, end, f', "{fresh_name()}": 1'),))
         elif isinstance(node, ast.ImportFrom) and node.names[0].name != "*":
             for alias in node.names:
                 assert alias.end_lineno is not None
                 assert alias.end_col_offset is not None
                 end = source.at(alias.end_lineno, alias.end_col_offset)
-                yield SmallEdit(f"line {alias.lineno}: an imported name", (Change(end, end, f", {_name()}"),))
+                yield SmallEdit(f"line {alias.lineno}: an imported name", (Change(end, end, f", {fresh_name()}"),))
 
 
 def replace_expressions(source: Source, _random: Random) -> Iterator[SmallEdit]:
@@ -263,7 +261,7 @@ def replace_expressions(source: Source, _random: Random) -> Iterator[SmallEdit]:
         ):
             begin, end = source.span(node)
             what = f"line {node.lineno}: an expression becomes a name"
-            yield SmallEdit(what, (Change(begin, end, _name()),), removes=True)
+            yield SmallEdit(what, (Change(begin, end, fresh_name()),), removes=True)
 
 
 def remove_entries(source: Source, _random: Random) -> Iterator[SmallEdit]:

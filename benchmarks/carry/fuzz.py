@@ -2,11 +2,11 @@
 
     python -m benchmarks.carry.fuzz --git CLONE [--revision core_v0.17.0] [--seed 0] [--seconds 60] [--out FOLDER]
 
-Functions and classes of a revision are taken out of their files. Two random edits (``edit_makers``) are made in each,
-near each other, at times more, and some on both sides. Made together they are the truth; ``carry_file`` carries the one
-over the other, and what it calls clean has to mean what the truth means (``meaning``: a tree of ``ast``, in which the
-order of definitions side by side does not count). Where the edits contradict each other (one takes away what the other
-changes), nothing clean may come out.
+Functions and classes of a revision are taken out of their files. Two random edits (``edit_makers``, ``usual_edits``)
+are made in each, near each other, at times more, and some on both sides. Made together they are the truth;
+``carry_file`` carries the one over the other, and what it calls clean has to mean what the truth means (``meaning``: a
+tree of ``ast``, in which the order of definitions side by side does not count). Where the edits contradict each other
+(one takes away what the other changes), nothing clean may come out.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import ast
 import io
+import re
 import subprocess
 import sys
 import tarfile
@@ -25,12 +26,13 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from benchmarks.carry.edit_makers import MAKERS
+from benchmarks.carry import edit_makers, usual_edits
 from benchmarks.carry.meaning import meaning
 from benchmarks.carry.small_edits import Change, SmallEdit, Source, apart, applied
 from patchkit import carry_file
 from patchkit.core.carry import Status
 
+MAKERS = (*edit_makers.MAKERS, *usual_edits.MAKERS)
 MOST_LINES = 150
 MOST_LINES_OF_A_FILE = 600
 MORE = 0.3
@@ -155,13 +157,16 @@ def _is_keyword_in_a_block(base: str, edits: Sequence[SmallEdit]) -> bool:
 
 
 def _after_a_rename(base: str, edits: Sequence[SmallEdit], shared: Sequence[SmallEdit]) -> list[str]:
-    """Return what is left by edits of lines in which another edit gives a local variable another name."""
+    """Return what is left by edits of lines in which another edit gives a variable or a definition another name."""
     found: list[str] = []
     for one in edits:
         if one.what.startswith("rename "):
             name, fresh = base[one.changes[0].begin : one.changes[0].end], one.changes[0].text
             text = applied(base, [*(edit for edit in edits if edit is not one), *shared])
             if tree(text) is None:
+                continue
+            if one.what.endswith(", a definition"):
+                found.append(re.sub(rf"\b{name}\b", fresh, text))
                 continue
             places = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name) and node.id == name]
             source = Source(text)

@@ -7,11 +7,20 @@ together, and what comes of it is what a merge of the two should say, whatever l
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 IN, OUT, CUT, END, PASTE = "\x01", "\x02", "\x03", "\x04", "\x05"
 """Marks: lines from IN to OUT are indented by four more columns; what stands from CUT to END goes to where PASTE is."""
+
+
+_numbers = itertools.count()
+
+
+def fresh_name() -> str:
+    """Return a name that no source has."""
+    return f"fresh_{next(_numbers)}"
 
 
 class Change(NamedTuple):
@@ -128,9 +137,14 @@ class Source:
 
     def whole(self, node: ast.stmt) -> tuple[int, int]:
         """Return the characters of the lines of a statement, decorators included."""
-        first = min([node.lineno, *(line.lineno for line in getattr(node, "decorator_list", []))])
         assert node.end_lineno is not None
-        return self._starts[first - 1], min(self._starts[node.end_lineno], len(self.text))
+        return self._starts[self.first_line(node) - 1], min(self._starts[node.end_lineno], len(self.text))
+
+    @staticmethod
+    def first_line(node: ast.stmt) -> int:
+        """Return the 1-based line with which a statement begins, decorators included."""
+        decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+        return min([node.lineno, *(line.lineno for line in decorators)])
 
     def indent(self, node: ast.stmt) -> str:
         """Return the indentation of a statement."""
