@@ -5,15 +5,13 @@ which most series are for, is the class of that name here.
 """
 
 # No postponed annotations here: msgspec would compile each one again at every start.
-import operator
 import re
-from collections.abc import Callable
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from patchkit.core.series import SCHEMA, BlobId, Document, RelativePath, Specifier, Text
+from patchkit.core.series import SCHEMA, BlobId, Document, RelativePath, Text
 from patchkit.errors import UsageError
 
 Commit = Annotated[str, Meta(pattern=r"^[0-9a-f]{40}$", description="git commit id")]
@@ -300,37 +298,5 @@ def find_target(known: tuple[Target, ...], asked: str) -> Target:
     )
 
 
-def in_range(version: str, specifier: Specifier) -> bool:
-    """Tell whether ``version`` meets ``specifier`` (empty: always); a pre-release counts like any version."""
-    if not specifier:
-        return True
-    if _PLAIN_VERSION.fullmatch(version) and _PLAIN_SPECIFIER.fullmatch(specifier):
-        return all(_meets(version, clause) for clause in specifier.split(","))
-    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 - 15 ms that plain numbers do without
-
-    return SpecifierSet(specifier).contains(version, prereleases=True)
-
-
 _PRE_RELEASE = re.compile(r"(?:a|b|rc|dev)\d")
 """In a normalised version (PEP 440)."""
-_PLAIN_VERSION = re.compile(r"\d+(\.\d+)*")
-_PLAIN_SPECIFIER = re.compile(r"\s*(>=|<=|<|>)\s*\d+(\.\d+)*\s*(,\s*(>=|<=|<|>)\s*\d+(\.\d+)*\s*)*")
-_COMPARE: dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-}
-
-
-def _meets(version: str, clause: str) -> bool:
-    """Compare final releases, which PEP 440 orders by their numbers, missing ones being 0."""
-    text = clause.strip()
-    sign = text[:2] if text[:2] in _COMPARE else text[:1]
-    one, two = (_numbers(part) for part in (version, text.removeprefix(sign)))
-    width = max(len(one), len(two))
-    return _COMPARE[sign](one + (0,) * (width - len(one)), two + (0,) * (width - len(two)))
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.strip().split("."))

@@ -8,7 +8,8 @@ from itertools import pairwise
 import msgspec
 
 from patchkit.core.series import Applicability, PatchDocument, VariantSpec
-from patchkit.core.upstream import Target, in_range
+from patchkit.core.upstream import Target
+from patchkit.core.version_range import in_range
 from patchkit.operations.coverage import applies, variants_for
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from patchkit.core.series import Applicability, HunkSpec, NotNeeded, PatchDocument, VariantSpec
 from patchkit.core.unwritten import is_unwritten
-from patchkit.core.upstream import Target, in_range
+from patchkit.core.upstream import Target
+from patchkit.core.version_range import in_range
 from patchkit.errors import StoreError
 from patchkit.store.series import Series
 

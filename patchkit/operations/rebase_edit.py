@@ -11,7 +11,8 @@ from patchkit.core.rebasing.ranges import is_before, lower_bound, narrowed, spli
 from patchkit.core.report import Problem
 from patchkit.core.series import HunkSpec, LeftOut, LockDocument, NotNeeded, PatchDocument, VariantSpec
 from patchkit.core.unwritten import PROPOSED
-from patchkit.core.upstream import Target, in_range
+from patchkit.core.upstream import Target
+from patchkit.core.version_range import in_range
 from patchkit.operations.coverage import applies, variants_for
 from patchkit.store.carried import PatchEdit
 from patchkit.store.edit_dir import Settled

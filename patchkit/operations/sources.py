@@ -8,7 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from patchkit.core.upstream import Target, VersionsDocument, find_target, in_range, targets
+from patchkit.core.upstream import Target, VersionsDocument, find_target, targets
+from patchkit.core.version_range import in_range
 from patchkit.errors import RevisionNotFoundError, StoreError, TreeError, UsageError
 from patchkit.operations.coverage import refuse_bad_ranges
 from patchkit.operations.locked import Sources

@@ -16,7 +16,8 @@ from patchkit.core.pins.known import (
 )
 from patchkit.core.pins.model import NAMES, Pin, PinKind
 from patchkit.core.pins.reading import Kind, Reading
-from patchkit.core.upstream import Defect, in_range
+from patchkit.core.upstream import Defect
+from patchkit.core.version_range import in_range
 
 _NEEDS_MAJOR = "build-needs-cuda-major"
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from patchkit.core.rebasing.ranges import is_before, lower_bound, narrowed, split
-from patchkit.core.upstream import in_range
+from patchkit.core.version_range import in_range
 
 version = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(lambda parts: ".".join(map(str, parts)))
 
