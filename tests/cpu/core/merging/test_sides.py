@@ -41,6 +41,7 @@ def test_the_key_of_a_header_is_that_of_the_line_that_the_side_has_there(pair: t
 
 @settings(deadline=None)
 @given(changed_programs())
+@example((b"if a:\n    b = 1\n    c = 1\n", b"if a:\n    z = 1\nwhile x:\n    b = 1\n    c = 1\n"))
 def test_an_insertion_fits_where_the_block_around_it_goes_on(pair: tuple[bytes, bytes]) -> None:
     side = _version(pair)
     for place in range(len(side.base) + 1):
