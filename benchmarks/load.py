@@ -104,7 +104,7 @@ def shaped(
         changed = _changed(base, every, 7, b"value -")
         target = _changed(base, *((every, 7) if meeting else (every * 7 // 5, 13)), b"value *")
         texts = [b"".join(text) for text in (base, changed, target)]
-        return lambda: carry_file(*texts, path)  # type: ignore[misc]  # three of them
+        return lambda: carry_file(texts[0], texts[1], texts[2], path)
 
     return made
 
