@@ -3,7 +3,8 @@
     python -m benchmarks.load [NAME ...]
 
 Each size is measured in a process of its own: processor time of the work alone, git included, and the peak of resident
-memory. ``exponent`` is that of the time from the smallest to the largest size: 1 is linear, 2 the square.
+memory. ``of time`` and ``of memory`` are exponents from the smallest to the largest size: 1 is linear, 2 the square.
+That of memory is of what the work adds to the input.
 """
 
 from __future__ import annotations
@@ -70,6 +71,42 @@ def many_changes(lines: int) -> Callable[[], object]:
     base = _source(lines)
     texts = [b"".join(text) for text in (base, _changed(base, 1, 0, b"value -"), [b"import sys\n", *base])]
     return lambda: carry_file(*texts, "pkg/long.py")  # type: ignore[misc]  # three of them
+
+
+def _in_class(lines: int) -> list[bytes]:
+    return [b"class Long:\n", *(b"    " + line for line in _source(lines))]
+
+
+def _in_function(lines: int) -> list[bytes]:
+    return [b"def long(value):\n", *(b"    value_%d = value + %d\n" % (n, n * 7919) for n in range(lines))]
+
+
+def _in_dict(lines: int) -> list[bytes]:
+    return [b"LONG = {\n", *(b'    "key_%d": value + %d,\n' % (n, n * 7919) for n in range(lines)), b"}\n"]
+
+
+def _in_docstring(lines: int) -> list[bytes]:
+    return [b'"""Long.\n\n', *(b"    Line %d says value + %d.\n" % (n, n * 7919) for n in range(lines)), b'"""\n']
+
+
+def _with_crlf(lines: int) -> list[bytes]:
+    return [line.replace(b"\n", b"\r\n") for line in _source(lines)]
+
+
+def shaped(
+    source: Callable[[int], list[bytes]], path: str = "pkg/long.py", every: int = 500, *, meeting: bool = False
+) -> Callable[[int], Callable[[], object]]:
+    """Carry a change of one in ``every`` lines of another kind of file; ``meeting``: both sides change the same."""
+    from patchkit import carry_file
+
+    def made(lines: int) -> Callable[[], object]:
+        base = source(lines)
+        changed = _changed(base, every, 7, b"value -")
+        target = _changed(base, *((every, 7) if meeting else (every * 7 // 5, 13)), b"value *")
+        texts = [b"".join(text) for text in (base, changed, target)]
+        return lambda: carry_file(texts[0], texts[1], texts[2], path)
+
+    return made
 
 
 def both_added(functions: int) -> Callable[[], object]:
@@ -222,6 +259,14 @@ def _lay_series(folder: Path, patches: int) -> None:
 
 SIZES: dict[str, tuple[Callable[[int], Callable[[], object]], tuple[int, ...]]] = {
     "lines of a file": (long_file, (25_000, 50_000, 100_000)),
+    "lines of a class": (shaped(_in_class), (12_500, 25_000, 50_000)),
+    "lines of a function": (shaped(_in_function), (12_500, 25_000, 50_000)),
+    "lines of a dict": (shaped(_in_dict), (12_500, 25_000, 50_000)),
+    "lines of a docstring": (shaped(_in_docstring), (12_500, 25_000, 50_000)),
+    "lines of a file with CRLF": (shaped(_with_crlf), (25_000, 50_000, 100_000)),
+    "lines of a text": (shaped(_source, "long.txt"), (25_000, 50_000, 100_000)),
+    "lines of a file, one in 20 changed": (shaped(_source, every=20), (12_500, 25_000, 50_000)),
+    "lines of a file, a conflict in 500": (shaped(_source, meeting=True), (12_500, 25_000, 50_000)),
     "changed lines": (many_changes, (12_500, 25_000, 50_000)),
     "functions that both sides added to": (both_added, (1_000, 2_000, 4_000)),
     "entries of a line": (long_line, (50_000, 100_000, 200_000)),
@@ -240,18 +285,24 @@ def _cpu() -> float:
 def _one(name: str, size: int) -> None:
     """Measure, in this process, and print."""
     work = SIZES[name][0](size)
+    before = _peak_mib()
     begun = _cpu()
     work()
     took = _cpu() - begun
-    print(json.dumps([took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+    print(json.dumps([took, _peak_mib(), _peak_mib() - before]))
 
 
-def _measured(name: str) -> Iterator[tuple[int, float, float]]:
+def _peak_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _measured(name: str) -> Iterator[tuple[int, float, float, float]]:
+    """Yield each size with the seconds, the MiB of the process at its peak, and those that the work added."""
     for size in SIZES[name][1]:
         command = [sys.executable, "-m", "benchmarks.load", name, "--size", str(size)]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
-        seconds, memory = json.loads(done.stdout)
-        yield size, seconds, memory
+        seconds, memory, added = json.loads(done.stdout)
+        yield size, seconds, memory, added
 
 
 def main() -> None:
@@ -263,13 +314,15 @@ def main() -> None:
     if told.size is not None:
         _one(told.names[0], told.size)
         return
-    print("| what | size | seconds | MiB | exponent |\n| --- | ---: | ---: | ---: | ---: |")
+    print("| what | size | seconds | MiB | of time | of memory |\n| --- | ---: | ---: | ---: | ---: | ---: |")
     for name in told.names:
         rows = list(_measured(name))
-        (first, quick, _), (last, slow, _) = rows[0], rows[-1]
-        exponent = math.log(slow / quick) / math.log(last / first)
-        for number, (size, seconds, memory) in enumerate(rows):
-            shown = f"{exponent:.2f}" if number == len(rows) - 1 else ""
+        (first, quick, _, little), (last, slow, _, much) = rows[0], rows[-1]
+        grown = math.log(last / first)
+        # Nothing added would have no logarithm.
+        exponents = math.log(slow / quick) / grown, math.log(max(much, 0.1) / max(little, 0.1)) / grown
+        for number, (size, seconds, memory, _) in enumerate(rows):
+            shown = " | ".join(f"{exponent:.2f}" if number == len(rows) - 1 else "" for exponent in exponents)
             print(f"| {name if number == 0 else ''} | {size:,} | {seconds:.2f} | {memory:.0f} | {shown} |", flush=True)
 
 

@@ -15,6 +15,7 @@ from patchkit.core.carrying import Carrying
 from patchkit.core.context_only import carry_patch
 from patchkit.core.line_endings import carried_with_endings
 from patchkit.core.lines import split_lines
+from patchkit.core.remembered import room_for
 from patchkit.core.renamed import renamed
 from patchkit.core.scopes import MODULE
 from patchkit.core.uncollected import uncollected
@@ -46,7 +47,7 @@ def carry_file(
         return carried_with_version(base, changed, target, path, plainly) or plainly(base, changed, target)
 
     try:
-        with uncollected():
+        with room_for(base, changed, target), uncollected():
             return carried_with_endings(base, changed, target, carry) or carry(base, changed, target)
     except RecursionError:
         reason = "the brackets nest too deep"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from patchkit.core.carried import CarryResult, Conflict, Status, Verdict
@@ -18,7 +17,7 @@ from patchkit.core.merging.pieces import Piece, Range, Spans, conflicts, content
 from patchkit.core.merging.repeated import stands_twice
 from patchkit.core.merging.resolved import Span
 from patchkit.core.merging.surroundings import outline
-from patchkit.core.merging.windows import reordered, structured
+from patchkit.core.merging.windows import Sides, reordered, structured
 from patchkit.core.scopes import MODULE
 
 
@@ -205,25 +204,37 @@ class Carrying:
             clashes = (span.base for span in piece.spans if span.verdict == Verdict.CONFLICT.value)
             at = next(clashes, piece.base[0])
             silent = [min(told, key=lambda region: max(region.base - at, at - region.base_end))]
+        rows = _NewRows(piece, self._sides) if silent and not piece.conflicts else None
         for region in silent:
             verdict, reason = Verdict.RESTRUCTURED, "both sides changed these lines"
-            if piece.conflicts:
+            if rows is None:
                 place, verdict = (region.target, region.target_end), Verdict.CONFLICT
             else:
-                place = self._standing(region, piece)
+                place = rows.of(region)
             spans.append(Span(region.base, region.base_end, *place, verdict.value, reason))
         return piece._replace(spans=spans)
 
-    def _standing(self, region: Region, piece: Piece) -> Range:
-        """Return where a piece without conflicts has what the patch adds in a region; all of it where that is unknown.
+
+class _NewRows:
+    """The lines of a piece without conflicts that neither the base nor the target has there."""
+
+    def __init__(self, piece: Piece, sides: Sides) -> None:
+        self._sides = sides
+        lines = split_lines(content([piece]) or b"")
+        self._height = len(lines)
+        known = {line.strip() for line in sides.base[slice(*piece.base)]}
+        known.update(line.strip() for line in sides.target[slice(*piece.target)])
+        self._rows: dict[bytes, list[int]] = {}
+        for row, line in enumerate(map(bytes.strip, lines)):
+            if line not in known:
+                self._rows.setdefault(line, []).append(row)
+
+    def of(self, region: Region) -> Range:
+        """Return where the piece has what the patch adds in a region; all of it where that is unknown.
 
         Lines count from the piece's beginning.
         """
-        base, changed, target = self._sides
-        lines = split_lines(content([piece]) or b"")
-        known = Counter(line.strip() for line in base[slice(*piece.base)])
-        known |= Counter(line.strip() for line in target[slice(*piece.target)])
-        added = {line.strip() for line in changed[region.changed : region.changed_end]}
-        added.difference_update(line.strip() for line in base[region.base : region.base_end])
-        rows = [row for row, line in enumerate(lines) if line.strip() in added and not known[line.strip()]]
-        return (rows[0], rows[-1] + 1) if rows else (0, len(lines))
+        added = {line.strip() for line in self._sides.changed[region.changed : region.changed_end]}
+        added.difference_update(line.strip() for line in self._sides.base[region.base : region.base_end])
+        rows = [row for line in added for row in self._rows.get(line, ())]
+        return (min(rows), max(rows) + 1) if rows else (0, self._height)

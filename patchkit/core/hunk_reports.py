@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
@@ -30,7 +31,7 @@ class HunkReports:
         self._compared = compared
 
     def of(self, spans: Sequence[Span], content: bytes | None, alarms: Sequence[Alarm]) -> tuple[CarriedHunk, ...]:
-        """Return the reports, in order; ``content`` is the result, None on a conflict, and ``alarms`` are of it."""
+        """Return the reports, in order; ``content`` is the result, None on a conflict, ``alarms`` are of it by line."""
         compared, known = self._compared, Spans(spans)
         result = None if content is None else outline(content)
         drifted = self._drifts()
@@ -52,7 +53,7 @@ class HunkReports:
                 place = None
                 if result is not None:
                     place = Place(compared.scope(result, span.first, span.end), span.first + 1, span.end)
-                mine = tuple(alarm for alarm in alarms if place and place.first <= alarm.line <= place.last)
+                mine = _within(place, alarms) if place else ()
                 hunks.append(CarriedHunk(number, Verdict(span.verdict), old, place, span.reason, drift, mine))
         return tuple(hunks)
 
@@ -88,3 +89,8 @@ class HunkReports:
             ):
                 names[".".join(header.name for header in around)] = None
         return drifts(compared.base, compared.target, names) if names else {}
+
+
+def _within(place: Place, alarms: Sequence[Alarm]) -> tuple[Alarm, ...]:
+    first = bisect_left(alarms, place.first, key=lambda alarm: alarm.line)
+    return tuple(alarms[first : bisect_right(alarms, place.last, key=lambda alarm: alarm.line)])

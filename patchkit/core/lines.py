@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 
 from patchkit.core.parts import of_part, parts_of
@@ -50,3 +51,35 @@ def bare_lines(content: bytes) -> Iterator[bytes]:
     """Yield the lines of a text without their endings, and what stands behind the last ending, be it nothing."""
     lines = chain.from_iterable(map(bare_lines_in, parts_of(content)))
     return chain(lines, (b"",)) if content[-1:] in (b"", b"\n") else lines
+
+
+class LineIndex:
+    """The lines of a text, for questions about many hunks."""
+
+    def __init__(self, lines: Sequence[bytes]) -> None:
+        self.lines = lines
+        self._is_asked = False
+
+    def places(self, old: list[bytes]) -> list[int]:
+        """Return the 0-based lines at which ``old`` stands, in order; all of them for an empty ``old``."""
+        lines = self.lines
+        if not old:
+            return list(range(len(lines) + 1))
+        if not self._is_asked:
+            # One hunk is found before it is known where all lines stand.
+            self._is_asked = True
+            last = len(lines) - len(old)
+            return [at for at in range(last + 1) if lines[at] == old[0] and lines[at : at + len(old)] == old]
+        rows, below = min(
+            ((self._rows.get(line, []), below) for below, line in enumerate(old)), key=lambda each: len(each[0])
+        )
+        begins = (row - below for row in rows if row >= below)
+        return [at for at in begins if lines[at : at + len(old)] == old]
+
+    @cached_property
+    def _rows(self) -> dict[bytes, list[int]]:
+        """Where each line stands."""
+        found: dict[bytes, list[int]] = {}
+        for row, line in enumerate(self.lines):
+            found.setdefault(line, []).append(row)
+        return found

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from functools import cached_property
 
 import msgspec
 
 from patchkit.core import scopes
 from patchkit.core.edges import edge_is_elsewhere, joins_lines, misses_edge
-from patchkit.core.lines import split_lines
+from patchkit.core.lines import LineIndex, split_lines
 from patchkit.core.model import FilePatch, Hunk
 
 
@@ -94,10 +95,11 @@ def place_file(patch: FilePatch, content: bytes | None, scope_names: ScopeNames)
     if content is None:
         return _refused_whole(patch, Refusal.FILE_MISSING)
     lines = split_lines(content)
+    text = LineIndex(lines)
     ranges = ScopeRanges(content)
     last = len(patch.hunks) - 1
     spots = [
-        _spots(hunk, lines, scope_names.get(hunk.id), ranges.of, is_first=number == 0, is_last=number == last)
+        _spots(hunk, text, scope_names.get(hunk.id), ranges.of, is_first=number == 0, is_last=number == last)
         for number, hunk in enumerate(patch.hunks)
     ]
     results = [_placed(hunk, spot) for hunk, spot in zip(patch.hunks, spots, strict=True)]
@@ -105,10 +107,10 @@ def place_file(patch: FilePatch, content: bytes | None, scope_names: ScopeNames)
     if any(isinstance(result, NotPlaced) for result in ordered):
         return FileRefused(patch.path, tuple(ordered))
     fits = [result for result in ordered if isinstance(result, Placed)]
-    text = _result(lines, patch.hunks, fits)
+    result = _result(lines, patch.hunks, fits)
     if patch.new_path is None:
-        return _refused_whole(patch, Refusal.NOT_ALL) if text else FilePlaced(patch.path, None, tuple(fits))
-    return FilePlaced(patch.path, text, tuple(fits))
+        return _refused_whole(patch, Refusal.NOT_ALL) if result else FilePlaced(patch.path, None, tuple(fits))
+    return FilePlaced(patch.path, result, tuple(fits))
 
 
 def place_hunk(
@@ -118,7 +120,7 @@ def place_hunk(
     scopes_named: Callable[[str], tuple[scopes.Scope, ...]],
 ) -> Placed | NotPlaced:
     """Find the one place for ``hunk`` in ``lines``, or say why there is none."""
-    return _placed(hunk, _spots(hunk, lines, scope_name, scopes_named))
+    return _placed(hunk, _spots(hunk, LineIndex(lines), scope_name, scopes_named))
 
 
 def edge_refusal(hunk: Hunk, place: int, length: int) -> Refusal | None:
@@ -138,7 +140,7 @@ def _named(hunk: Hunk) -> int:
 
 def _spots(
     hunk: Hunk,
-    lines: list[bytes],
+    text: LineIndex,
     scope_name: str | None,
     scopes_named: Callable[[str], tuple[scopes.Scope, ...]],
     *,
@@ -149,7 +151,7 @@ def _spots(
 
     ``is_first`` and ``is_last`` are whether no other hunk of the file stands before it, and behind it.
     """
-    places = _matches(hunk.old_lines, lines)
+    places = text.places(hunk.old_lines)
     if not places:
         return NotPlaced(hunk.id, Refusal.NO_MATCH)
     if scope_name is not None:
@@ -160,12 +162,13 @@ def _spots(
         if not inside:
             return NotPlaced(hunk.id, Refusal.OTHER_SCOPE, tuple(place + 1 for place in places))
         places = inside
-    allowed = _at_edges(hunk, places, len(lines), scoped=scope_name is not None)
+    length = len(text.lines)
+    allowed = _at_edges(hunk, places, length, scoped=scope_name is not None)
     if isinstance(allowed, NotPlaced) or scope_name is not None:
         return allowed
     named = _named(hunk)
     is_doubtful = named in allowed and edge_is_elsewhere(
-        hunk, named, allowed, len(lines), is_first=is_first, is_last=is_last
+        hunk, named, allowed, length, is_first=is_first, is_last=is_last
     )
     return _not_unique(hunk.id, allowed) if is_doubtful else allowed
 
@@ -219,14 +222,6 @@ def _refuse_doubtful(
     return checked
 
 
-def _matches(old: list[bytes], lines: list[bytes]) -> list[int]:
-    """Return the 0-based lines at which ``old`` stands in ``lines``; all of them for an empty ``old``."""
-    if not old:
-        return list(range(len(lines) + 1))
-    last = len(lines) - len(old)
-    return [at for at in range(last + 1) if lines[at] == old[0] and lines[at : at + len(old)] == old]
-
-
 def _inside(hunk: Hunk, place: int, ranges: tuple[scopes.Scope, ...]) -> bool:
     return any(all(scope.holds(place + start, place + end) for start, end in hunk.touched) for scope in ranges)
 
@@ -269,10 +264,14 @@ class ScopeRanges:
 
     def __init__(self, content: bytes) -> None:
         self._content = content
-        self._scopes: tuple[scopes.Scope, ...] | None = None
 
     def of(self, name: str) -> tuple[scopes.Scope, ...]:
         """Return the scopes called ``name``."""
-        if self._scopes is None:
-            self._scopes = scopes.scopes(self._content)
-        return tuple(scope for scope in self._scopes if scope.name == name)
+        return tuple(self._by_name.get(name, ()))
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[scopes.Scope]]:
+        found: dict[str, list[scopes.Scope]] = {}
+        for scope in scopes.scopes(self._content):
+            found.setdefault(scope.name, []).append(scope)
+        return found

@@ -3,12 +3,17 @@
 Carrying a file reads the same texts in several steps, and windows of them; a patch that is carried to one release after
 the other meets the same functions again. What is remembered depends on the arguments alone, so that an answer is the
 same with and without.
+
+Who works on texts that are longer than what is remembered asks for room for them, so that no step has to read them
+again and what is held is still a multiple of the texts' length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from functools import wraps
+from threading import Lock
 from typing import Any, Final, Generic, ParamSpec, TypeVar
 
 Given = ParamSpec("Given")
@@ -16,19 +21,21 @@ Result = TypeVar("Result")
 
 _MOST_MET: Final = 10_000
 """Forgotten texts that are known by their hash."""
+_TIMES: Final = 4
+"""How often a step may ask about as much text as there is room for: with an ending, beside another, in a result."""
 
 
 def remembered(*, most: int, lasting: bool = True) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
     """Remember the results for texts (``str`` or ``bytes``) that are together no longer than ``most``, the latest ones.
 
-    Texts that are together longer than half of that are read each time. The results are shared: nobody may change them.
-    What is not ``lasting`` goes with the next call of ``forget``, until it turns out to be asked for again after one.
+    Texts that are together longer than half of that are read each time, unless somebody has asked for room (see
+    ``room_for``). The results are shared: nobody may change them. What is not ``lasting`` goes with the next call of
+    ``forget``, until it turns out to be asked for again after one.
     """
 
     def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
         known: _Known[Result] = _Known(most // 2) if lasting else _Passing(most // 2)
-        if isinstance(known, _Passing):
-            _for_one_work.append(known)
+        _all.append(known)
 
         @wraps(function)
         def recall(*args: Given.args, **kwargs: Given.kwargs) -> Result:
@@ -49,8 +56,41 @@ def forget() -> None:
 
     To go through them costs the garbage collector more than they save.
     """
-    for each in _for_one_work:
-        each.forget()
+    for each in _all:
+        if isinstance(each, _Passing):
+            each.forget()
+
+
+@contextmanager
+def room_for(*texts: bytes) -> Iterator[None]:
+    """Let what is found in these texts, and in others as long, be remembered as long as the block runs.
+
+    Behind it the limits are what they were, and what is beyond them is forgotten. Blocks within blocks add up, and so
+    do those of several threads.
+    """
+    size = sum(map(len, texts))
+    _room.grow(size)
+    try:
+        yield
+    finally:
+        _room.grow(-size)
+        for each in _all:
+            each.trim()
+
+
+class _Room:
+    """The length of the texts at hand."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._lock = Lock()
+
+    def grow(self, by: int) -> None:
+        with self._lock:
+            self.size += by
+
+
+_room: Final = _Room()
 
 
 def _size(key: tuple[Hashable, ...]) -> int:
@@ -64,10 +104,15 @@ class _Known(Generic[Result]):
     """
 
     def __init__(self, most: int) -> None:
-        self._most = most
+        self._least = most
         self._young: dict[tuple[Hashable, ...], tuple[Result]] = {}
         self._old: dict[tuple[Hashable, ...], tuple[Result]] = {}
-        self._held = 0
+        self._held = self._held_before = 0
+        """Characters in the younger and in the older one."""
+
+    @property
+    def _most(self) -> int:
+        return max(self._least, _TIMES * _room.size)
 
     def keys(self) -> list[tuple[Hashable, ...]]:
         """Return whatever is known."""
@@ -80,13 +125,29 @@ class _Known(Generic[Result]):
         return found
 
     def keep(self, key: tuple[Hashable, ...], found: tuple[Result]) -> None:
-        size = _size(key)
-        if size > self._most:
+        size, most = _size(key), self._most
+        if size > most:
             return
-        if self._held + size > self._most:
-            self._old, self._young, self._held = self._young, {}, 0
+        if self._held + size > most:
+            self._old, self._held_before = self._young, self._held
+            self._young, self._held = {}, 0
         self._young[key] = found
         self._held += size
+
+    def trim(self) -> None:
+        """Forget what is beyond the limit, the earliest first."""
+        most = self._most
+        if self._held_before > most:
+            self._old, self._held_before = {}, 0
+        if self._held > most:
+            kept: dict[tuple[Hashable, ...], tuple[Result]] = {}
+            held = 0
+            for key, found in reversed([*self._young.items()]):
+                held += _size(key)
+                if held > most:
+                    break
+                kept[key] = found
+            self._young, self._held = dict(reversed(kept.items())), sum(map(_size, kept))
 
 
 class _Passing(_Known[Result]):
@@ -112,7 +173,11 @@ class _Passing(_Known[Result]):
         if len(self._met) > _MOST_MET:
             self._met = set()
         self._met.update(map(hash, self._passing.keys()))
-        self._passing = _Known(self._most)
+        self._passing = _Known(self._least)
+
+    def trim(self) -> None:
+        super().trim()
+        self._passing.trim()
 
 
-_for_one_work: Final[list[_Passing[Any]]] = []
+_all: Final[list[_Known[Any]]] = []

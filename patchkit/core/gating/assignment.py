@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from typing import Final
+from operator import attrgetter
+from typing import Final, NamedTuple
 
 from patchkit.core.gating.bindings import bindings, bound_elsewhere
 from patchkit.core.gating.parsing import Function, children, walk
 
 _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
+_line: Final = attrgetter("line")
+
 Guard = tuple[ast.expr, bool]
 """A condition, and whether it holds or does not."""
 
 
-class State:
-    """What is assigned on every path to a place, and on some path."""
+class State(NamedTuple):
+    """What is assigned on every path to a place, and on some path: a bit for each name (see ``Reads``).
 
-    def __init__(self, sure: frozenset[str], maybe: frozenset[str]) -> None:
-        self.sure = sure
-        self.maybe = maybe
+    There is a state for every assignment of a function. Sets of names would make a long one take the square of its
+    length.
+    """
 
-    def bind(self, *names: str) -> State:
+    sure: int
+    maybe: int
+
+    def bind(self, names: int) -> State:
         """Return the state after ``names`` got values."""
-        return State(self.sure.union(names), self.maybe.union(names))
+        return State(self.sure | names, self.maybe | names)
 
-    def unbind(self, names: Iterable[str]) -> State:
+    def unbind(self, names: int) -> State:
         """Return the state after ``names`` were deleted."""
-        return State(self.sure.difference(names), self.maybe.difference(names))
+        return State(self.sure & ~names, self.maybe & ~names)
 
 
 def join(one: State | None, two: State | None) -> State | None:
@@ -46,13 +53,21 @@ class Reads:
         """For each name the 1-based line of its first doubtful read, and whether that is certain to fail."""
         arguments = function.args
         given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-        parameters = frozenset(argument.arg for argument in given if argument is not None)
-        self._bindings = list(bindings(function.body))
+        self._bits: dict[str, int] = {}
+        self._bindings = sorted(bindings(function.body), key=_line)
         self._locals = frozenset(binding.name for binding in self._bindings) - bound_elsewhere(function)
         self._guards: list[Guard] = []
         self._bound_under: dict[str, list[tuple[Guard, ...]]] = {}
         self._read_under: dict[str, tuple[Guard, ...]] = {}
+        parameters = self._bits_of(argument.arg for argument in given if argument is not None)
         self._state: State | None = State(parameters, parameters)
+
+    def _bits_of(self, names: Iterable[str]) -> int:
+        """Return the bits of ``names`` in a state."""
+        bits = 0
+        for name in names:
+            bits |= self._bits.get(name) or self._bits.setdefault(name, 1 << len(self._bits))
+        return bits
 
     def _excuse(self) -> None:
         """Drop possible reads under conditions that imply those under which the name is bound."""
@@ -65,29 +80,33 @@ class Reads:
     def _interrupted(self, state: State, body: list[ast.stmt]) -> State:
         """Return what holds when any part of ``body`` has been run after ``state``."""
         first, last = body[0].lineno, body[-1].end_lineno or body[-1].lineno
-        inside = [binding for binding in self._bindings if first <= binding.line <= last]
-        deleted = frozenset(binding.name for binding in inside if binding.deleted)
-        return State(state.sure - deleted, state.maybe.union(binding.name for binding in inside))
+        begin = bisect_left(self._bindings, first, key=_line)
+        inside = self._bindings[begin : bisect_right(self._bindings, last, key=_line)]
+        deleted = self._bits_of(binding.name for binding in inside if binding.deleted)
+        return State(state.sure & ~deleted, state.maybe | self._bits_of(binding.name for binding in inside))
 
     def _bind(self, *names: str) -> None:
         if self._state is not None:
-            self._state = self._state.bind(*names)
+            self._state = self._state.bind(self._bits_of(names))
             if self._guards:
                 for name in names:
                     self._bound_under.setdefault(name, []).append(tuple(self._guards))
 
     def _unbind(self, names: Iterable[str]) -> None:
         if self._state is not None:
-            self._state = self._state.unbind(names)
+            self._state = self._state.unbind(self._bits_of(names))
 
     def _name(self, name: str, line: int) -> None:
-        if self._state is None or name not in self._locals or name in self._state.sure:
+        if self._state is None or name not in self._locals:
             return
-        certain = name not in self._state.maybe
+        bit = self._bits_of((name,))
+        if self._state.sure & bit:
+            return
+        certain = not self._state.maybe & bit
         if name not in self.reads or (certain and not self.reads[name][1]):
             self.reads[name] = (line, certain)
             self._read_under[name] = tuple(self._guards)
-        self._state = self._state.bind(name)  # later reads on the same path say nothing new
+        self._state = self._state.bind(bit)  # later reads on the same path say nothing new
 
     def _children(self, node: ast.AST) -> None:
         for child in children(node):

@@ -74,10 +74,10 @@ def calls_by_name(text: bytes) -> frozenset[tuple[bytes, bytes]] | None:
 def is_known(read: Unassigned, side: Layout) -> bool:
     """Tell whether a side has a doubtful read as well, no less doubtful."""
     top, *inner = (name.encode() for name in read.scope.split("."))
-    found = [chunk for chunk in side.chunks if chunk.name == top]
+    found = side.places.get(top, ())
     if len(found) != 1:
         return False
-    chunk = found[0]
+    chunk = side.chunks[found[0]]
     others = frozenset(match[0] for match in chunk.functions if match["name"] not in inner) if chunk.is_class else None
     known = {(each.scope, each.name): each for each in reads(chunk.without(others) if others else chunk.text)}
     same = known.get((read.scope, read.name))

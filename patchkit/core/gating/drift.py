@@ -10,6 +10,7 @@ import ast
 import enum
 import hashlib
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -90,28 +91,38 @@ def drifts(base: bytes, target: bytes, scopes: Iterable[str]) -> dict[str, tuple
     What is no Python elsewhere in the texts does not matter; where one of ``scopes`` is none, nothing is said of any.
     """
     answer: dict[str, tuple[Drift, ...]] = dict.fromkeys(scopes, ())
+    # The scopes of a class are looked at together: each excerpt has a line for every function of it.
+    by_top: dict[str, list[str]] = {}
     for scope in answer:
-        one, two = excerpts(base, target, (scope,))
+        by_top.setdefault(scope.partition(".")[0], []).append(scope)
+    for together in map(tuple, by_top.values()):
+        one, two = excerpts(base, target, together)
         if one != two:
-            found = _drifts_in(one, two, scope)
+            found = _drifts_in(one, two, *together)
             if found is None:  # what stands around an excerpt may be what makes it Python
-                found = _drifts_in(base, target, scope)
+                found = _drifts_in(base, target, *together)
             if found is None:
                 return dict.fromkeys(answer, ())
-            answer[scope] = found
+            answer.update(zip(together, found, strict=True))
     return answer
 
 
 @remembered(most=1_000_000)
-def _drifts_in(base: bytes, target: bytes, scope: str) -> tuple[Drift, ...] | None:
-    """Return the drift of one scope and of the signatures around it; None where one of the texts is no Python."""
+def _drifts_in(base: bytes, target: bytes, *scopes: str) -> tuple[tuple[Drift, ...], ...] | None:
+    """Return the drift of each scope and of the signatures around it; None where one of the texts is no Python."""
     old, new = parse(base), parse(target)
     if old is None or new is None:
         return None
     before, after = _by_name(old), _by_name(new)
-    names = [name for name in (scope, *_around(scope)) if name in before]
-    found = (_compare(name, before[name], after.get(name), whole=name == scope) for name in names)
-    return tuple(drift for drift in found if drift is not None)
+
+    @cache
+    def compared(name: str, *, whole: bool) -> Drift | None:
+        return _compare(name, before[name], after.get(name), whole=whole) if name in before else None
+
+    return tuple(
+        tuple(drift for name in (scope, *_around(scope)) if (drift := compared(name, whole=name == scope)) is not None)
+        for scope in scopes
+    )
 
 
 def _around(scope: str) -> Iterator[str]:

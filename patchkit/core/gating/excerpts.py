@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from patchkit.core.gating.focus import is_whole, stub
@@ -20,10 +19,15 @@ def excerpts(one: bytes, two: bytes, scopes: Iterable[str]) -> tuple[bytes, byte
     wanted = [*scopes]
     tops = {scope.split(".", maxsplit=1)[0].encode() for scope in wanted}
     plain = [
-        {chunk.name: _plain(chunk) for chunk in side.chunks if chunk.is_class and chunk.name in tops} for side in sides
+        {chunk.name: _plain(chunk) for name in tops for chunk in _called(side, name) if chunk.is_class}
+        for side in sides
     ]
     both = {name: texts & plain[1].get(name, frozenset()) for name, texts in plain[0].items()}
     return _excerpt(one, sides[0], wanted, both), _excerpt(two, sides[1], wanted, both)
+
+
+def _called(side: Layout, name: bytes) -> list[Chunk]:
+    return [side.chunks[at] for at in side.places.get(name, ())]
 
 
 def _plain(chunk: Chunk) -> frozenset[bytes]:
@@ -48,18 +52,16 @@ def _excerpt(content: bytes, text: Layout, scopes: Iterable[str], both: Mapping[
     paths = [scope.encode().split(b".") for scope in scopes]
     tops = frozenset(path[0] for path in paths)
     members = frozenset(name for path in paths for name in path[1:])
-    names = b"|".join(map(re.escape, sorted(tops)))
-    nested = re.compile(rb"\n[ \t]+(?:async[ \t]+)?(?:def|class)[ \t]+(?:" + names + rb")\b")
+    nested = {at for name in tops for at in text.nested.get(name, ())}
     out: list[bytes] = []
-    above = b""
-    for chunk in text.chunks:
+    for at in sorted(nested.union(*(text.places.get(name, ()) for name in tops))):
+        chunk = text.chunks[at]
         if chunk.name in tops:
-            out.append(_decorators(above))
+            if at and at - 1 not in nested:
+                out.append(_decorators(text.chunks[at - 1].rest))
             out.append(_cut(chunk, members, both.get(chunk.name, frozenset())) if chunk.is_class else chunk.block)
-        above = chunk.rest
-        if above and nested.search(b"\n" + above):
-            out.append(above)
-            above = b""
+        if at in nested:
+            out.append(chunk.rest)
     return b"".join(out)
 
 

@@ -173,7 +173,8 @@ class _Walk(Reads):
             after = join(after, self._state)
         if node.finalbody:
             # What a finally clause reads after a failure is left alone: it usually asks first.
-            self._state = after or State(self._locals, self._locals)
+            every = self._bits_of(self._locals)
+            self._state = after or State(every, every)
             self._run(node.finalbody)
             self._state = None if after is None else self._state
         else:

@@ -27,6 +27,7 @@ _STRINGS: Final = re.compile(rb'"""(?:[^\\]|\\.)*?"""' + rb"|'''(?:[^\\]|\\.)*?'
 _IMPORT: Final = re.compile(rb"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(\([^)]*\)|[^\n(]*)", re.MULTILINE)
 # With blanks around the sign: what has none is a keyword argument of a call over several lines.
 _ASSIGNED: Final = re.compile(rb"^[ \t]*((?:\w+[ \t]*,[ \t]*)*\w+)(?:[ \t]*:[^=\n]+)? = ", re.MULTILINE)
+_NESTED: Final = re.compile(rb"\n[ \t]+(?:async[ \t]+)?(?:def|class)[ \t]+([\w\x80-\xff]+)")
 _DEFINED: Final = re.compile(rb"(?:def|class) ([\w\x80-\xff]+)[(:]")
 _COMMENT: Final = re.compile(rb"#[^\n]*")
 _FEW: Final = 10
@@ -156,11 +157,35 @@ class Layout:
         self.texts = frozenset(chunk.text for chunk in chunks)
         self.is_whole = all(chunk.is_whole for chunk in chunks)
         """Whether no string and no line goes on from one chunk into the next."""
-        self._names = frozenset(chunk.name for chunk in chunks)
+        self.places: dict[bytes, list[int]] = {}
+        """The numbers of the chunks by the name of their class or function; empty for those without."""
+        for number, chunk in enumerate(chunks):
+            self.places.setdefault(chunk.name, []).append(number)
+        self._bound: set[bytes] = set()
+        self._read = 0
 
     def binds(self, name: bytes) -> bool:
         """Tell whether ``name`` is bound at module level for sure."""
-        return name in self._names or any(name in chunk.bound for chunk in self.chunks)
+        if name in self.places or name in self._bound:
+            return True
+        # Chunks are read as far as the names that are asked for need it. Threads may share the layout: one counts as
+        # read when its names are there.
+        for number in range(self._read, len(self.chunks)):
+            bound = self.chunks[number].bound
+            self._bound.update(bound)
+            self._read = number + 1
+            if name in bound:
+                return True
+        return False
+
+    @cached_property
+    def nested(self) -> dict[bytes, list[int]]:
+        """The numbers of the chunks by the indented classes and functions in their rest."""
+        found: dict[bytes, list[int]] = {}
+        for number, chunk in enumerate(self.chunks):
+            for name in frozenset(_NESTED.findall(b"\n" + chunk.rest)) if chunk.rest else ():
+                found.setdefault(name, []).append(number)
+        return found
 
     def beside(self, other: Layout) -> list[Chunk]:
         """Return the chunks that ``other`` does not have."""

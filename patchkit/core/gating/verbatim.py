@@ -78,10 +78,10 @@ class Verbatim:
         new -= Counter(chunk.name for chunk in self._target.chunks)
         imports = Counter(name for chunk in self._new for name in chunk.imports)
         imports -= Counter(name for chunk in self._old for name in chunk.imports)
-        chunks = self._result.chunks
-        return not any(sum(chunk.name == name for chunk in chunks) > 1 for name in new) and not any(
-            sum(name in chunk.imports for chunk in chunks) > 1 for name in imports
-        )
+        if any(len(self._result.places.get(name, ())) > 1 for name in new):
+            return False
+        there = Counter(name for chunk in self._result.chunks for name in chunk.imports) if imports else {}
+        return not any(there[name] > 1 for name in imports)
 
     @cached_property
     def options(self) -> bool:
@@ -143,7 +143,8 @@ class Verbatim:
         """What a lost line outside functions may have bound is bound all the same, or nobody mentions it."""
         lost, added = ({_beginning(line): line for line in lines} for lines in (self._lost_frame, self._added_frame))
         words = {word for start, line in lost.items() if start not in added for word in bindable_words(line)}
-        return all(word not in self._text or self._result.binds(word) for word in words)
+        # To search the whole text for a word takes longer.
+        return all(self._result.binds(word) or word not in self._text for word in words)
 
     @cached_property
     def _tables(self) -> list[bytes] | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from patchkit.core.merging.alignment import Edit
@@ -50,6 +51,7 @@ class Crossings:
         self, ours: Sequence[Edit], theirs: Sequence[Edit], base: Lines, changed: Lines, target: Lines
     ) -> None:
         self._ours, self._theirs = crossings(ours, base, changed), crossings(theirs, base, target)
+        self._ours_back, self._theirs_back = _back(self._ours), _back(self._theirs)
         self._near_ours, self._near_theirs = _near(ours), _near(theirs)
 
     def mislead(self, base: Range, changed: Range, target: Range) -> bool:
@@ -57,12 +59,13 @@ class Crossings:
 
         Or as if both sides brought lines anew that both moved there, of which one side may have taken some out.
         """
-        mine = {each.old for each in self._ours if _leaves(each, base, changed)}
-        yours = {each.old for each in self._theirs if _leaves(each, base, target)}
+        mine = {each.old for each in _left(self._ours, base, changed)}
+        yours = {each.old for each in _left(self._theirs, base, target)}
         if not (mine.isdisjoint(self._near_theirs) and yours.isdisjoint(self._near_ours)):
             return True
-        come = {each.old for each in self._ours if _leaves(Crossing(each.new, each.old), changed, base)}
-        return any(each.old in come and _leaves(Crossing(each.new, each.old), target, base) for each in self._theirs)
+        # Backwards: what came from elsewhere.
+        come = {each.new for each in _left(self._ours_back, changed, base)}
+        return any(each.new in come for each in _left(self._theirs_back, target, base))
 
 
 def _near(edits: Sequence[Edit]) -> set[int]:
@@ -71,8 +74,17 @@ def _near(edits: Sequence[Edit]) -> set[int]:
     return inserted.union(at for edit in edits for at in range(edit.old, edit.old_end))
 
 
-def _leaves(each: Crossing, old: Range, new: Range) -> bool:
-    return old[0] <= each.old < old[1] and not new[0] <= each.new < new[1]
+def _left(found: Sequence[Crossing], old: Range, new: Range) -> Iterator[Crossing]:
+    """Yield those of the crossings, in order of their old lines, that go from ``old`` to elsewhere than ``new``."""
+    for at in range(bisect_left(found, old[0], key=lambda each: each.old), len(found)):
+        if found[at].old >= old[1]:
+            return
+        if not new[0] <= found[at].new < new[1]:
+            yield found[at]
+
+
+def _back(found: Sequence[Crossing]) -> list[Crossing]:
+    return sorted(Crossing(each.new, each.old) for each in found)
 
 
 def moved(side: Version, other: Version, edit: Edit) -> bool:
@@ -122,14 +134,17 @@ def import_went(side: Version, begin: int, end: int, place: Range) -> bool:
     """
     if not side.moved_lines.isdisjoint(range(begin, end)):
         return True
-    gone = [_imported(side.base[at]) for at in range(begin, end) if side.to_new[at] < 0]
+    taken = (_imported(side.base[at]) for at in range(begin, end) if side.to_new[at] < 0)
+    gone = [one for one in taken if one[0]]
+    if not gone:
+        return False
     come = [
         _imported(side.lines[at])
         for edit in side.pairing.edits
         for at in range(edit.new, edit.new_end)
         if not place[0] <= at < place[1]
     ]
-    return any(one[0] == two[0] and not one[1].isdisjoint(two[1]) for one in gone if one[0] for two in come)
+    return any(one[0] == two[0] and not one[1].isdisjoint(two[1]) for one in gone for two in come)
 
 
 def _imported(line: LogicalLine) -> tuple[Sequence[str], frozenset[str]]:

@@ -75,14 +75,21 @@ class Version:
         if not 0 <= stays < len(self.base) or self.to_new[stays] < 0 or stays in self.moved_lines:
             return False
         there, home = self.to_new[stays], self._homes[1]
-        key = self.base[at].key
-        spots = [spot for spot, other in enumerate(self._cuts[1].keys) if other == key]
+        spots = self._spots.get(self.base[at].key, [])
         return bool(spots) and all(
             (spot < there) == (at < stays)
             and home[spot] == home[there]
             and self.lines[spot].indent <= self.lines[there].indent
             for spot in spots
         )
+
+    @cached_property
+    def _spots(self) -> dict[str, list[int]]:
+        """The lines here by their keys."""
+        found: dict[str, list[int]] = {}
+        for spot, key in enumerate(self._cuts[1].keys):
+            found.setdefault(key, []).append(spot)
+        return found
 
     @cached_property
     def _reordered(self) -> set[tuple[int, ...]]:
@@ -140,11 +147,8 @@ class Version:
     def header_key(self, at: int) -> str:
         """Return the key of the line here that heads the block around the base's line ``at``; empty at module level."""
         there = self.to_new[at]
-        level = self.lines[there].indent
-        for line in reversed(self.lines[:there]):
-            if line.indent < level and line.kind is LineKind.CODE:
-                return line.key
-        return ""
+        head = _last_below(self.lines, self._lines_outer, there, self.lines[there].indent)
+        return self.lines[head].key if head >= 0 else ""
 
     def blank_before(self, at: int) -> bool:
         """Tell whether a blank line stands before the line ``at``, or the text ends there."""
@@ -189,9 +193,9 @@ class Version:
             return self._is_between(edit.old, level)
         if not self.at_home(at):
             return False
-        width = self.lines[header].indent
-        between = self.lines[header + 1 : self.place(edit.old, edit.old)[0]]
-        return all(line.indent > width or line.kind is not LineKind.CODE for line in between)
+        # Nothing between the two may end the block.
+        place = self.place(edit.old, edit.old)[0]
+        return _last_below(self.lines, self._lines_outer, place, self.lines[header].indent + 1) <= header
 
     def _is_between(self, place: int, level: int) -> bool:
         """Tell whether the base's lines before and after ``place`` stand side by side here too, in one block.
@@ -217,10 +221,25 @@ class Version:
 
     def header(self, place: int, level: int) -> int | None:
         """Return the base's line that heads the block of an insertion before ``place``, indented by ``level``."""
-        for at in range(place - 1, -1, -1):
-            if self.base[at].indent < level and self.base[at].kind is LineKind.CODE:
-                return at
-        return None
+        at = _last_below(self.base, self._base_outer, place, level)
+        return at if at >= 0 else None
+
+    @cached_property
+    def _base_outer(self) -> list[int]:
+        return _outer(self.base)
+
+    @cached_property
+    def _lines_outer(self) -> list[int]:
+        return _outer(self.lines)
+
+    @cached_property
+    def _edits_at(self) -> dict[int, list[int]]:
+        """The numbers of the edits by the lines of the base where they begin and end."""
+        found: dict[int, list[int]] = {}
+        for number, edit in enumerate(self.pairing.edits):
+            for place in {edit.old, edit.old_end}:
+                found.setdefault(place, []).append(number)
+        return found
 
     def brings(self, edit: Edit, lines: Sequence[LogicalLine]) -> bool | None:
         """Tell whether this side puts the lines that the other side adds right beside their place.
@@ -229,13 +248,41 @@ class Version:
         when it has none.
         """
         beside: list[str] = []
-        for other in self.pairing.edits:
+        near = {number for place in (edit.old, edit.old_end) for number in self._edits_at.get(place, ())}
+        for other in map(self.pairing.edits.__getitem__, sorted(near)):
             if edit.old < edit.old_end and other.old == other.old_end:
                 # It is the insertion that has to give way, when its turn comes.
                 continue
-            if edit.old in (other.old, other.old_end) or edit.old_end in (other.old, other.old_end):
-                beside.extend(line.key for line in self.lines[other.new : other.new_end])
+            beside.extend(line.key for line in self.lines[other.new : other.new_end])
         keys = [line.key for line in lines]
         if not beside or not any(says_something(key) for key in set(keys).intersection(beside)):
             return None
         return edit.old == edit.old_end and within(keys, beside)
+
+
+def _outer(lines: Sequence[LogicalLine]) -> list[int]:
+    """Return for each line of code the last one before it that is indented less, for others the last one; -1: none."""
+    found: list[int] = []
+    around: list[int] = []
+    last = -1
+    for number, line in enumerate(lines):
+        if line.kind is not LineKind.CODE:
+            found.append(last)
+            continue
+        while around and lines[around[-1]].indent >= line.indent:
+            around.pop()
+        found.append(around[-1] if around else -1)
+        around.append(number)
+        last = number
+    return found
+
+
+def _last_below(lines: Sequence[LogicalLine], outer: Sequence[int], place: int, level: int) -> int:
+    """Return the last line of code before ``place`` that is indented less than ``level``; -1 where there is none.
+
+    ``outer`` is what ``_outer`` says of the lines: so a long block is not gone through for each question.
+    """
+    at = place - 1
+    while at >= 0 and not (lines[at].kind is LineKind.CODE and lines[at].indent < level):
+        at = outer[at]
+    return at

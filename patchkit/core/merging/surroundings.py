@@ -60,13 +60,16 @@ class Outline:
         width = _width(lines[at])
         found: list[Header] = []
         below = at
-        for number in range(bisect_right(self._places, at) - 1, -1, -1):
+        number = bisect_right(self._places, at) - 1
+        while number >= 0:
             header = self._headers[number]
             if header.line == at or (header.width < width and self.end(header) > below):
                 found.append(header)
                 below, width = header.line, header.width
             if width == 0:
                 break
+            # What is indented no less than this one ended where it began.
+            number = self._outer[number]
         return found[::-1]
 
     def names(self) -> list[tuple[int, str]]:
@@ -75,18 +78,12 @@ class Outline:
 
     def has(self, name: str) -> bool:
         """Tell whether there is a class or function with this qualified name."""
-        return any(
-            ".".join(each.name for each in self.around(header.line, header.line + 1)) == name
-            for header in self._headers
-            if header.name == name.rpartition(".")[2]
-        )
+        return name in self._named
 
     def text(self, name: str) -> bytes | None:
         """Return the lines of the class or function with this qualified name; None when there is none."""
-        for header in self._headers:
-            if self.scope(header.line, header.line + 1) == name:
-                return b"".join(self._lines[header.line : self.end(header)])
-        return None
+        header = self._named.get(name)
+        return None if header is None else b"".join(self._lines[header.line : self.end(header)])
 
     def end(self, header: Header) -> int:
         """Return the 0-based line after the last one of a class or function."""
@@ -113,6 +110,27 @@ class Outline:
         return [header.line for header in self._headers]
 
     @cached_property
+    def _named(self) -> dict[str, Header]:
+        """The first header of each qualified name."""
+        return {self.scope(header.line, header.line + 1): header for header in reversed(self._headers)}
+
+    @cached_property
+    def _outer(self) -> list[int]:
+        """For each header the number of the last one before it that is indented less; -1 where there is none."""
+        found: list[int] = []
+        for number, header in enumerate(self._headers):
+            other = number - 1
+            while other >= 0 and self._headers[other].width >= header.width:
+                other = found[other]
+            found.append(other)
+        return found
+
+    @cached_property
+    def _begins(self) -> list[int]:
+        """Where in the text of its part the name of each header ends."""
+        return [begin for part in self._parts for _, begin in _headers_in(part)]
+
+    @cached_property
     def _has_tabs(self) -> bool:
         return any(b"\t" in part.text for part in self._parts)
 
@@ -122,10 +140,10 @@ class Outline:
             return next((spot for spot in below if _is_level(self._lines[spot], header.width)), len(self._lines))
         # Whatever begins in a part ends there at the latest: what the next one begins with is at every level.
         number = bisect_right(self._tops, header.line) - 1
-        top, text = self._tops[number], self._parts[number].text
-        begin = next(at for each, at in _headers_in(self._parts[number]) if each.line == header.line - top)
+        text = self._parts[number].text
+        begin = self._begins[bisect_right(self._places, header.line) - 1]
         match = _level(header.width).search(text, begin)
-        return self._tops[number + 1] if match is None else top + text.count(b"\n", 0, match.start()) + 1
+        return self._tops[number + 1] if match is None else header.line + text.count(b"\n", begin, match.start()) + 1
 
 
 @lru_cache(maxsize=64)

@@ -94,8 +94,18 @@ def _group(ours: Sequence[Edit], theirs: Sequence[Edit], mine: int, yours: int) 
     grown = True
     while grown:
         grown = False
-        if last_mine < len(ours) and any(meet(ours[last_mine], edit) for edit in theirs[yours:last_yours]):
+        if last_mine < len(ours) and _meets(ours[last_mine], theirs, yours, last_yours):
             last_mine, grown = last_mine + 1, True
-        if last_yours < len(theirs) and any(meet(edit, theirs[last_yours]) for edit in ours[mine:last_mine]):
+        if last_yours < len(theirs) and _meets(theirs[last_yours], ours, mine, last_mine):
             last_yours, grown = last_yours + 1, True
     return last_mine, last_yours
+
+
+def _meets(edit: Edit, others: Sequence[Edit], first: int, last: int) -> bool:
+    """Tell whether an edit meets one of ``others[first:last]``; what ends before it begins is not gone through."""
+    for at in range(last - 1, first - 1, -1):
+        if others[at].old_end < edit.old:
+            return False
+        if meet(edit, others[at]):
+            return True
+    return False

@@ -7,6 +7,7 @@ next definitions: a window, so that what statements mean is seen, and a large fi
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
@@ -99,7 +100,8 @@ def _windows(cut: Sequence[Piece], edges: Sequence[int]) -> list[Range]:
     ranges: list[Range] = []
     for number, piece in enumerate(cut):
         if piece.conflicts and not (ranges and number < ranges[-1][1]):
-            ranges.append((max(edge for edge in edges if edge <= number), min(edge for edge in edges if edge > number)))
+            behind = bisect_right(edges, number)
+            ranges.append((edges[behind - 1], edges[behind]))
     return ranges
 
 

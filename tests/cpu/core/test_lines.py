@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from patchkit.core.lines import split_lines
+from patchkit.core.lines import LineIndex, split_lines
 
 from .texts import texts
 
@@ -34,3 +34,17 @@ def test_lines_join_to_the_text_they_came_from(content: bytes) -> None:
 
     assert content == b"".join(lines)
     assert [1] * len(lines[:-1]) == [line.count(b"\n") for line in lines[:-1]]
+
+
+@given(
+    st.lists(st.sampled_from([b"a\n", b"b\n", b"\n"]), max_size=12),
+    st.lists(st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n"]), max_size=3)),
+)
+@example([b"a\n", b"a\n", b"b\n"], [[b"a\n"], [b"a\n", b"b\n"]])
+def test_lines_are_found_wherever_they_stand_however_often_one_asks(
+    lines: list[bytes], asked: list[list[bytes]]
+) -> None:
+    index = LineIndex(lines)
+    for old in asked:
+        ends = range(len(lines) - len(old) + 1)
+        assert index.places(old) == [at for at in ends if lines[at : at + len(old)] == old]

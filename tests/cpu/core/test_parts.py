@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from patchkit.core.carry import carry_file
 from patchkit.core.lines import bare_lines, lines_of, split_lines
-from patchkit.core.parts import of_part, parts_of
+from patchkit.core.parts import Part, of_part, parts_of
 
 from .programs import programs
 from .texts import texts
@@ -48,3 +49,22 @@ def test_what_a_part_says_is_found_once_for_all_texts_that_have_it() -> None:
     one, two = b"import a\ndef f(): pass\ndef g(): pass\n", b"import b\ndef f(): pass\ndef h(): pass\n"
     assert [[length(part) for part in parts_of(text)] for text in (one, two, one)] == [[9, 14, 14]] * 3
     assert seen == [b"import a\n", b"def f(): pass\n", b"def g(): pass\n", b"import b\n", b"def h(): pass\n"]
+
+
+def test_a_file_that_is_longer_than_what_is_remembered_is_cut_once_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[bytes] = []
+    make = Part.__init__
+
+    def noted(part: Part, text: bytes) -> None:
+        made.append(text)
+        make(part, text)
+
+    monkeypatch.setattr(Part, "__init__", noted)
+    base = b"".join(b"def long_%d():\n    return '%s'\n" % (number, b"x" * 3_000) for number in range(400))
+    changed, target = base.replace(b"long_7():", b"long_7(a):"), base.replace(b"long_9():", b"long_9(b):")
+
+    carry_file(base, changed, target, "long.py")
+
+    assert sorted(made) == sorted({*made})

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from patchkit.core.remembered import forget, remembered
+from patchkit.core.remembered import forget, remembered, room_for
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,59 @@ def test_what_does_not_last_is_forgotten_once_and_everything_else_stays() -> Non
     forget()
     tree("a")
     assert seen[3:] == ["tree of b"]
+
+
+def test_there_is_room_for_texts_at_hand_however_long_and_behind_the_block_for_no_more_than_before() -> None:
+    seen: list[str] = []
+
+    @remembered(most=8)
+    def upper(text: str) -> str:
+        seen.append(text)
+        return text.upper()
+
+    with room_for(b"ten bytes."):
+        for text in ("twenty letters, all..", "ten letter", "aa", "bb", "twenty letters, all..", "ten letter"):
+            upper(text)
+    assert seen == ["twenty letters, all..", "ten letter", "aa", "bb"]
+    # Of what was remembered the latest four letters are left.
+    for text in ("ten letter", "twenty letters, all..", "bb", "aa"):
+        upper(text)
+    assert seen[4:] == ["ten letter", "twenty letters, all.."]
+
+
+def test_rooms_add_up_and_end_whatever_a_block_raises() -> None:
+    seen: list[str] = []
+
+    @remembered(most=2)
+    def upper(text: str) -> str:
+        seen.append(text)
+        return text.upper()
+
+    with room_for(b"a"):
+        with room_for(b"b", b"c"):
+            upper("twelve chars")
+            upper("twelve chars")
+        with pytest.raises(KeyError), room_for(b"d"):
+            raise KeyError
+        upper("four")
+        upper("four")
+        upper("five.")
+        upper("five.")
+    upper("no")
+    upper("no")
+    assert seen == ["twelve chars", "four", "five.", "five.", "no", "no"]
+
+
+def test_what_does_not_last_has_room_as_well() -> None:
+    seen: list[str] = []
+
+    @remembered(most=2, lasting=False)
+    def tree(text: str) -> str:
+        seen.append(text)
+        return text.upper()
+
+    with room_for(b"ten bytes."):
+        tree("ten letter")
+        tree("ten letter")
+    tree("ten letter")
+    assert seen == ["ten letter", "ten letter"]

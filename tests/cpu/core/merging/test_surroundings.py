@@ -124,6 +124,27 @@ def test_the_end_found_in_a_part_is_the_one_found_line_by_line(content: bytes) -
     assert [line for line, _ in outline.names()] == [row for row, line in enumerate(lines) if _HEAD.match(line)]
 
 
+@settings(deadline=None)
+@given(st.one_of(programs(), st.tuples(programs(), texts(), programs()).map(b"".join)))
+@example(b"class C:\n    def f(self): pass\n\n    def g(self):\n        x = 1\n    y = 2\n")
+@example(b"\tdef f():\n        def g():\n\t    x = 1\n    def h():\n\ty = 2\n")
+def test_around_a_line_is_every_definition_above_it_that_is_indented_less_and_goes_on(content: bytes) -> None:
+    lines = split_lines(content)
+    outline = Outline(lines)
+    headers = [header for row in range(len(lines)) for header in outline.around(row, row + 1) if header.line == row]
+    for row in range(len(lines)):
+        if not lines[row].strip():
+            continue
+        expected = []
+        width = len(lines[row][: len(lines[row]) - len(lines[row].lstrip(b" \t"))].expandtabs(8))
+        below = row
+        for header in reversed([header for header in headers if header.line <= row]):
+            if header.line == row or (header.width < width and outline.end(header) > below):
+                expected.append(header)
+                below, width = header.line, header.width
+        assert outline.around(row, row + 1) == expected[::-1]
+
+
 _HEAD = re.compile(rb" *(?:async[ \t]+)?(?:def|class) +\w")
 
 

@@ -71,3 +71,29 @@ def test_spans_of_a_side_put_together_are_the_side(base: str, changed: str) -> N
 def test_an_insertion_stands_before_what_the_other_side_changes_behind_it() -> None:
     assert [one.side for one in sweep([INSERT], [DELETE_AFTER], 4)] == [Side.NEITHER, Side.OURS, Side.THEIRS]
     assert [one.side for one in sweep([DELETE_AFTER], [INSERT], 4)] == [Side.NEITHER, Side.THEIRS, Side.OURS]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2))), st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)))
+)
+def test_a_group_goes_on_while_the_next_edit_meets_any_of_the_other_sides(
+    ours: list[tuple[int, int]], theirs: list[tuple[int, int]]
+) -> None:
+    one, two = _row(ours), _row(theirs)
+    for stretch in sweep(one, two, 100):
+        if stretch.side is Side.BOTH:
+            for mine, yours, rest in ((stretch.ours, stretch.theirs, one), (stretch.theirs, stretch.ours, two)):
+                behind = rest[rest.index(mine[-1]) + 1 :]
+                assert not behind or not any(meet(behind[0], edit) for edit in yours)
+                assert all(any(meet(edit, other) for other in yours) for edit in mine)
+
+
+def _row(steps: list[tuple[int, int]]) -> list[Edit]:
+    """Edits in a row, each so far behind the one before and so long; no two of them are insertions at one place."""
+    found: list[Edit] = []
+    at = 0
+    for gap, length in steps:
+        begin = at + (gap or int(not length and bool(found)))
+        at = begin + length
+        found.append(Edit(begin, at, begin, begin + 1))
+    return found
