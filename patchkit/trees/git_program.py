@@ -18,6 +18,12 @@ _OWN_SETTINGS = (
     # What is written must not depend on whose machine it is, and nobody's hooks are ours to run.
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
+    # Hooks may stand in settings as well (git 2.54); these two are run by what we ask for.
+    "hook.post-index-change.enabled=false",
+    "hook.reference-transaction.enabled=false",
+    # A download would look after the clone in the background, and gc.recentObjectsHook names a program.
+    "maintenance.auto=false",
+    "gc.auto=0",
     "log.showSignature=false",
     "core.splitIndex=false",
     "i18n.commitEncoding=UTF-8",
@@ -45,8 +51,11 @@ class GitProgram:
         self.environment = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
         """What git is told beside the environment of this process."""
         # Also for the git processes that others start: a download may run hooks.
-        self.environment |= _as_environment(_OWN_SETTINGS)
-        if not download or self._names_programs():
+        named = self._named()
+        hooks = dict.fromkeys(match[1] for name in named if (match := _HOOK.fullmatch(name)))
+        own = [setting for hook in hooks for setting in ((f"hook.{hook}.enabled", "false"), (f"hook.{hook}.event", ""))]
+        self.environment |= _as_environment([*(_split(setting) for setting in _OWN_SETTINGS), *own])
+        if not download or any(_RUNS.fullmatch(name) for name in named):
             # The variable is for git 2.44 and later; with no protocol allowed, older ones cannot fetch either.
             self.environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
         if "GIT_DIR" in os.environ or not (self.common / "config").exists():
@@ -65,24 +74,27 @@ class GitProgram:
         if "dubious ownership" in problem:
             raise TreeError(f"git cannot read {self.repository}: {problem}")
 
-    def _names_programs(self) -> bool:
-        """Tell whether the settings of this repository itself, which may be a stranger's, name what a download runs."""
+    def _named(self) -> Sequence[str]:
+        """Return the names of the settings of this repository itself, which may be a stranger's.
+
+        None are asked for where its files have no word of what can run something here; where git gives no answer, it is
+        taken for one that names a program.
+        """
         files = (self.common / "config", self.folder / "config.worktree")
         try:
             text = b"".join(file.read_bytes() for file in files if file.is_file()).lower()
         except OSError:
-            return True  # git will say what is the matter, and nothing is downloaded before that
-        if not any(word in text for word in (b"promisor", b"partialclone", b"include")):
-            return False  # no partial clone, of which alone git downloads
+            return _UNKNOWN  # git will say what is the matter, and nothing is downloaded before that
+        # Of a partial clone alone git downloads.
+        if not any(word in text for word in (b"promisor", b"partialclone", b"include", b"hook")):
+            return ()
         environment = {"GIT_DIR": os.fspath(self.folder)}
         command = ["config", "--list", "--name-only", "--show-scope", "-z"]
         status, out, _problem = run_git(command, self.repository, environment=environment)
         fields = os.fsdecode(out).split("\0")
+        scoped = zip(fields[::2], fields[1::2], strict=False)
         # A git that knows no scopes (before 2.26) is not believed.
-        return status != 0 or any(
-            scope in ("local", "worktree") and _RUNS.fullmatch(name)
-            for scope, name in zip(fields[::2], fields[1::2], strict=False)
-        )
+        return [name for scope, name in scoped if scope in ("local", "worktree")] if status == 0 else _UNKNOWN
 
     @property
     def shallow(self) -> bool:
@@ -165,19 +177,25 @@ class GitProgram:
 
 _RUNS = re.compile(
     r"core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|credential\.(.*\.)?helper|protocol\..*"
-    r"|remote\..*\.(uploadpack|vcs)",
+    r"|remote\..*\.(uploadpack|vcs)|http\.(.*\.)?cookiefile",
     re.IGNORECASE | re.DOTALL,
 )
-"""Settings that make a download run something (git-config(1))."""
+"""Settings that make a download run something, or write a file of their choice (git-config(1))."""
+_HOOK = re.compile(r"hook\.(.+)\.(?:command|event)", re.IGNORECASE | re.DOTALL)
+_UNKNOWN = ("core.sshcommand",)
 
 
-def _as_environment(settings: Sequence[str]) -> dict[str, str]:
+def _split(setting: str) -> tuple[str, str]:
+    key, _, value = setting.partition("=")
+    return key, value
+
+
+def _as_environment(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Return variables that give git settings, behind those that it is given in this way already (git-config(1))."""
     given = os.environ.get("GIT_CONFIG_COUNT", "")
     first = int(given) if given.isdecimal() else 0
     variables = {"GIT_CONFIG_COUNT": str(first + len(settings))}
-    for number, setting in enumerate(settings, first):
-        key, _, value = setting.partition("=")
+    for number, (key, value) in enumerate(settings, first):
         variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return variables
 

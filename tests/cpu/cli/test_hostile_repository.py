@@ -16,6 +16,8 @@ from operations.carried_world import NOTES, NOTES_1, World
 from trees.repositories import AUTHOR, git
 from trees.snapshots import lay
 
+from patchkit.trees.git_program import GitProgram
+
 from .conftest import Command
 
 HOOKS = (
@@ -73,6 +75,11 @@ def poison(repository: Path, canaries: Path) -> None:
         "gpg.program": run("gpg.program"),
         "gpg.ssh.program": run("gpg.ssh.program"),
         "log.showSignature": "true",
+        "gc.recentObjectsHook": run("gc.recentObjectsHook"),
+        "hook.evil.command": run("hook.evil.command"),
+        "hook.evil.event": "reference-transaction",
+        "hook.index.command": run("hook.index.command"),
+        "hook.index.event": "post-index-change",
         "commit.gpgSign": "true",
         "tag.gpgSign": "true",
         "sequence.editor": run("sequence.editor"),
@@ -215,6 +222,50 @@ def test_the_repository_of_another_user_is_refused_by_every_command(
     assert not (tmp_path / "new").exists()
 
 
+def partial(folder: Path) -> Path:
+    """A partial clone of the repository ``other``, without a file of 1.1."""
+    repository = folder / "repository"
+    texts.repository(repository)
+    texts.repository(folder / "other")
+    git(repository, "config", "core.repositoryFormatVersion", "1")
+    git(repository, "config", "extensions.partialClone", "origin")
+    git(repository, "config", "remote.origin.promisor", "true")
+    blob = git(repository, "rev-parse", f"core_v1.1:{texts.path_of('buffer')}")
+    missing = repository / ".git" / "objects" / blob[:2] / blob[2:]
+    missing.chmod(stat.S_IRUSR | stat.S_IWUSR)
+    missing.unlink()
+    return repository
+
+
+def test_a_download_starts_no_maintenance_of_the_clone(
+    made_up: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = partial(tmp_path)
+    git(repository, "config", "remote.origin.url", str(tmp_path / "other"))
+    git(repository, "config", "gc.auto", "1")
+    git(tmp_path / "other", "config", "uploadpack.allowFilter", "true")
+    git(tmp_path / "other", "config", "uploadpack.allowAnySHA1InWant", "true")
+    monkeypatch.setenv("GIT_TRACE2_EVENT", str(tmp_path / "told"))
+    done = made_up("apply", "--git", repository, "--megatron", "1.1", "--to", tmp_path / "new")
+    started = {name for name in ("fetch", "maintenance", "gc") if f'"{name}"' in (tmp_path / "told").read_text()}
+
+    assert (done.code, started) == (0, {"fetch"})
+
+
+def test_hooks_that_stand_in_the_settings_of_a_clone_are_off(poisoned: Path) -> None:
+    # git knows them from 2.54 on: an empty event takes back all that were named before.
+    told = GitProgram(poisoned).environment
+    keys = {told[f"GIT_CONFIG_KEY_{number}"]: number for number in range(int(told["GIT_CONFIG_COUNT"]))}
+    settings = {key: told[f"GIT_CONFIG_VALUE_{number}"] for key, number in keys.items() if key.startswith("hook.")}
+
+    assert settings == {
+        "hook.post-index-change.enabled": "false",
+        "hook.reference-transaction.enabled": "false",
+        **{f"hook.{name}.enabled": "false" for name in ("evil", "index")},
+        **{f"hook.{name}.event": "" for name in ("evil", "index")},
+    }
+
+
 @pytest.mark.parametrize(
     "settings",
     [
@@ -223,28 +274,20 @@ def test_the_repository_of_another_user_is_refused_by_every_command(
         {"remote.origin.uploadpack": "{program}", "remote.origin.url": "{repository}"},
         {"core.gitProxy": "{program}", "remote.origin.url": "git://nowhere.invalid/x"},
         {"remote.origin.vcs": "evil", "remote.origin.url": "x"},
+        {"http.cookieFile": "{program}", "remote.origin.url": "https://nowhere.invalid/x"},
     ],
     ids=lambda settings: next(iter(settings)),
 )
 def test_what_a_partial_clone_lacks_is_not_fetched_by_a_program_that_it_names(
     made_up: Command, canaries: Path, tmp_path: Path, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    repository = tmp_path / "repository"
-    texts.repository(repository)
-    git(repository, "config", "core.repositoryFormatVersion", "1")
-    git(repository, "config", "extensions.partialClone", "origin")
-    git(repository, "config", "remote.origin.promisor", "true")
+    repository = partial(tmp_path)
     evil = program(canaries, "fetched")
     # A remote helper is looked up by its name.
     (canaries / "bin" / "git-remote-evil").symlink_to(evil)
     monkeypatch.setenv("PATH", f"{canaries / 'bin'}{os.pathsep}{os.environ['PATH']}")
     for name, value in settings.items():
         git(repository, "config", name, value.format(program=evil, repository=tmp_path / "other"))
-    texts.repository(tmp_path / "other")
-    blob = git(repository, "rev-parse", f"core_v1.1:{texts.path_of('buffer')}")
-    missing = repository / ".git" / "objects" / blob[:2] / blob[2:]
-    missing.chmod(stat.S_IRUSR | stat.S_IWUSR)
-    missing.unlink()
     done = made_up("apply", "--git", repository, "--megatron", "1.1", "--to", tmp_path / "new")
 
     assert ran(canaries) == []
