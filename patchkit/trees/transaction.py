@@ -85,7 +85,13 @@ def undo_interrupted(root: Path, state_dir: Path) -> Interrupted | None:
             return None
         journal = journals.load(state_dir)
         progress = _progress(root, journal)
-        _put_back(root, journal, progress, state_dir)
+        try:
+            _put_back(root, journal, progress, state_dir)
+        except OSError as error:
+            raise WriteFailedError(
+                f"cannot put back the old files of {root}: {_reason(error)}",
+                hint=f"the old content is kept in {state_dir}; run this again once the cause is gone",
+            ) from error
         return progress
 
 

@@ -238,6 +238,34 @@ def test_a_failure_at_any_call_leaves_all_old(tmp_path: Path, code: int) -> None
     assert failures > 40
 
 
+def test_an_undo_that_fails_says_where_the_old_files_are_and_not_that_nothing_was_changed(tmp_path: Path) -> None:
+    number, kept = 0, 0
+    while True:
+        number += 1
+        root = tree(tmp_path / str(number))
+        # Some files have their new content.
+        assert killed_at(48, lambda root=root: write(root))  # type: ignore[misc]
+        begun = left_behind(root)
+        assert begun is not None
+        assert len(begun.written) == 3
+        with tripped(lambda calls, number=number: calls == number, full_disk) as count:  # type: ignore[misc]
+            try:
+                undo(root)
+                told = None
+            except WriteFailedError as error:
+                told = (error.message.partition(":")[0], error.hint)
+        if count.calls < number:
+            break
+        now = left_behind(root)
+        if now is not None and now.written != begun.written:
+            kept += 1
+            place = f"the old content is kept in {root / '.patchkit'}; run this again once the cause is gone"
+            assert told == (f"cannot put back the old files of {root}", place), number
+        undo(root)
+        assert contents(root) == OLD, number
+    assert kept == 6
+
+
 def test_a_failure_that_persists_keeps_the_journal_and_says_so(tmp_path: Path) -> None:
     number = 0
     kept = 0
