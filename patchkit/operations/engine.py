@@ -49,8 +49,10 @@ def library_digest(name: str) -> str:
     return hashlib.sha256(repr(_marks(files)).encode()).hexdigest()[:16]
 
 
-def _marks(files: Iterable[str]) -> list[tuple[str, int, int]]:
-    return [(file, (stat := os.stat(file)).st_mtime_ns, stat.st_size) for file in files]  # noqa: PTH116 - as above
+def _marks(files: Iterable[str]) -> list[tuple[str, int, int, int]]:
+    # A build that gives every file one time, or a clock that was set back, leaves the time of the change (stat(2)).
+    stats = ((file, os.stat(file)) for file in files)  # noqa: PTH116 - as above
+    return [(file, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size) for file, stat in stats]
 
 
 def _files() -> Sequence[str]:
