@@ -60,6 +60,14 @@ def sweep(place: Path) -> None:
         _remove_if_left(place.with_name(name))
 
 
+def remove_folder(place: Path) -> None:
+    """Remove a folder in one step: what a kill leaves of it has the name of something unfinished. Raises OSError."""
+    sweep(place)
+    leaving = place.with_name(f".{place.name}{_MARK}{os.urandom(4).hex()}")
+    place.rename(leaving)
+    shutil.rmtree(leaving)
+
+
 def _remove_if_left(building: Path) -> None:
     # What cannot be removed is no hindrance; the next one tries again.
     with suppress(OSError):

@@ -19,7 +19,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -33,10 +32,11 @@ from patchkit.core.series import SCHEMA, Digest, Document
 from patchkit.core.upstream import PinnedCommit
 from patchkit.errors import PatchkitError, StoreError, UsageError, WriteFailedError
 from patchkit.store.documents import load_document
-from patchkit.store.edit_room import ROOM, make_room, read_open, sweep_room, write_open
+from patchkit.store.edit_room import ROOM, make_room, read_open, refuse_room_link, sweep_room, write_open
 from patchkit.store.files import entries, refuse_links, write_files
 from patchkit.store.location import series_option
 from patchkit.store.memory import RESOLUTIONS, load_resolutions, print_resolution, resolution_file
+from patchkit.unfinished import remove_folder, sweep
 
 STATE = "state.yaml"
 README = "README.md"
@@ -195,21 +195,23 @@ class EditDir:
 
     def remove(self) -> tuple[Path, ...]:
         """Remove everything that belongs to the rebase; return the folders. Raises WriteFailedError."""
+        refuse_room_link(self._series)
+        elsewhere = self.folder.resolve().parent.name != ROOM
+        removed: tuple[Path, ...] = ()
+        if elsewhere:
+            # Nothing but open.yaml speaks of it, so that one goes last. What an earlier removal left is there as well.
+            sweep(self.folder)
+            try:
+                if self.folder.is_dir() and self._is_ours():
+                    remove_folder(self.folder)
+                    removed = (self.folder,)
+            except OSError as error:
+                raise WriteFailedError(f"cannot remove {error.filename}: {error.strerror or error}") from error
         # Without open.yaml there is no unfinished rebase any more, whatever is left of the rest.
-        swept = sweep_room(self._series)
-        try:
-            if self.folder.is_dir() and self._is_ours():
-                shutil.rmtree(self.folder)
-                swept += (self.folder,)
-        except OSError as error:
-            raise WriteFailedError(f"cannot remove {error.filename}: {error.strerror or error}") from error
-        return swept
+        return (*sweep_room(self._series), *removed)
 
     def _is_ours(self) -> bool:
-        """Tell whether the folder is this rebase's: open.yaml may come of a copied series, or name any folder."""
-        place = self.folder.resolve()
-        if place.parent.name == ROOM:
-            return place.parent == (self._series / ROOM).resolve()
+        """Tell whether a folder elsewhere is a rebase's: open.yaml may name any."""
         try:
             load_document(State, self.folder / STATE)
         except PatchkitError:

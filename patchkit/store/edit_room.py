@@ -53,7 +53,7 @@ def make_room(series: Path) -> Path:
 def clear_room(series: Path) -> None:
     """Remove the folder for unfinished rebases when nothing is in it. Raises WriteFailedError."""
     room = series / ROOM
-    _refuse_link(room)
+    refuse_room_link(series)
     try:
         if room.is_dir() and all(_is_rubbish(entry.name) for entry in room.iterdir()):
             shutil.rmtree(room)
@@ -68,7 +68,7 @@ def sweep_room(series: Path) -> tuple[Path, ...]:
     that says what they are, so that a kill leaves none that nothing speaks of. Raises WriteFailedError.
     """
     room = series / ROOM
-    _refuse_link(room)
+    refuse_room_link(series)
     swept: list[Path] = []
     try:
         for entry in sorted(room.iterdir()) if room.is_dir() else ():
@@ -90,8 +90,9 @@ def sweep_room(series: Path) -> tuple[Path, ...]:
     return tuple(swept)
 
 
-def _refuse_link(room: Path) -> None:
+def refuse_room_link(series: Path) -> None:
     """Raise UsageError when the room is a link: what that leads to is not ours to remove."""
+    room = series / ROOM
     if room.is_symlink():
         raise UsageError(f"{room} is a link, and links are not followed", hint="remove it")
 

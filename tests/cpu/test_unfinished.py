@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from trees.faults import in_child, kill_self
 
-from patchkit.unfinished import sweep, unfinished
+from patchkit.unfinished import remove_folder, sweep, unfinished
 
 
 def names(folder: Path) -> list[str]:
@@ -66,4 +67,19 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         fail()
+    assert names(tmp_path) == []
+
+
+def test_a_folder_goes_in_one_step_and_what_a_kill_leaves_of_it_with_the_next_sweep(tmp_path: Path) -> None:
+    (tmp_path / "place" / "inside").mkdir(parents=True)
+
+    def work() -> None:
+        with mock.patch("patchkit.unfinished.shutil.rmtree", lambda *_: kill_self()):
+            remove_folder(tmp_path / "place")
+
+    assert os.WIFSIGNALED(in_child(work))
+    left = names(tmp_path)
+    assert (len(left), left[0].startswith(".place.patchkit-")) == (1, True)
+
+    sweep(tmp_path / "place")
     assert names(tmp_path) == []
