@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,6 +25,7 @@ from patchkit.trees.beneath import WritableBeneath
 from patchkit.trees.directory import DirectoryTree
 from patchkit.trees.interface import WritableTree
 from patchkit.trees.layout import open_folder, open_installed
+from patchkit.unfinished import unfinished
 
 PATCHED: Final = "patched-at-import"
 """The verdict where something is to be done at import."""
@@ -183,10 +182,9 @@ class _Kept:
                 return str(file)
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".new-")
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(content)
-            Path(temporary).replace(file)
+            with unfinished(file) as building:
+                building.write_bytes(content)
+                building.replace(file)
         except OSError:
             return str(otherwise)
         return str(file)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import re
-import shutil
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -16,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from patchkit.errors import TmsFileError, TmsNotFoundError
+from patchkit.unfinished import unfinished
 
 NAME = "torch_memory_saver"
 
@@ -141,13 +140,14 @@ def _unpacked(wheel: Path, cache: Path) -> Path:
     if place.is_dir():
         return place
     place.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix="unpacking-", dir=place.parent))
-    try:
-        _unpack(wheel, scratch)
-        if not place.is_dir():
-            scratch.rename(place)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    with unfinished(place, folder=True) as building:
+        _unpack(wheel, building)
+        try:
+            building.rename(place)
+        except OSError:
+            # Somebody else may have been faster; what they unpacked is the same.
+            if not place.is_dir():
+                raise
     return place
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from patchkit.errors import DigestMismatchError, IndexUnavailableError, TreeError, UsageError, WriteFailedError
 from patchkit.progress import Reporter, silent
 from patchkit.trees.paths import checked
-from patchkit.unfinished import unfinished
+from patchkit.unfinished import sweep, unfinished
 
 if TYPE_CHECKING:
     from packaging.tags import Tag
@@ -53,6 +53,9 @@ class _Wheel:
     tags: frozenset[Tag]
 
 
+_FETCHING = "fetching"
+
+
 def fetch_wheel(
     distribution: str,
     version: str,
@@ -71,6 +74,8 @@ def fetch_wheel(
     a ``python`` that is no version.
     """
     wheels = _by_fitness(distribution, version, files, python, exact_platform=exact_platform)
+    # A process that was killed with its wheel in place left the folder that it had fetched it into.
+    sweep(cache / _FETCHING)
     for wheel in wheels:
         if _is_kept(_place(cache, wheel), wheel.sha256, reporter):
             return _place(cache, wheel)
@@ -166,7 +171,7 @@ def _is_kept(path: Path, sha256: str, reporter: Reporter) -> bool:
 
 def _download(distribution: str, version: str, wheel: _Wheel, cache: Path) -> None:
     cache.mkdir(parents=True, exist_ok=True)
-    with unfinished(cache / "fetching", folder=True) as folder:
+    with unfinished(cache / _FETCHING, folder=True) as folder:
         requirements = folder / "requirements.txt"
         requirements.write_text(f"{distribution}=={version} --hash=sha256:{wheel.sha256}\n", encoding="utf-8")
         status, printed = _pip(requirements, wheel, folder)

@@ -30,9 +30,9 @@ ALLOWED: Mapping[str, frozenset[str]] = {
     "store": frozenset({"errors", "progress", "unfinished", "core"}),
     "operations": frozenset({"", "errors", "progress", "core", "trees", "store"}),
     # An island: only the command line imports it.
-    "tms": frozenset({"errors"}),
+    "tms": frozenset({"errors", "unfinished"}),
     # Loaded at the start of processes below a patched one: what is heavy is imported with Megatron.
-    "importing": frozenset({"errors", "core", "trees", "store", "operations"}),
+    "importing": frozenset({"errors", "unfinished", "core", "trees", "store", "operations"}),
     "cli": frozenset({"", "errors", "progress", "core", "trees", "store", "operations", "tms", "importing"}),
     "live": frozenset({"errors", "store", "importing", "cli"}),
     "__main__": frozenset({"", "cli"}),

@@ -10,11 +10,11 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from importlib.resources import files
 from pathlib import Path
 
 from patchkit.errors import SimulatorError
+from patchkit.unfinished import unfinished
 
 RUNTIMES = (12, 13)
 """CUDA majors that there is a runtime for."""
@@ -32,17 +32,15 @@ def simulator(cache: Path) -> Path:
     if place.is_dir():
         return place
     compiler = _compiler()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix="building-", dir=place.parent))
     try:
-        _build(compiler, scratch)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with unfinished(place, folder=True) as building:
+            _build(compiler, building)
+            building.rename(place)
+    except OSError as error:
         # Somebody else may have been faster; what they built is the same.
         if not place.is_dir():
-            scratch.rename(place)
-    except OSError as error:
-        raise SimulatorError(f"cannot keep the simulator in {place.parent}: {error.strerror}") from error
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+            raise SimulatorError(f"cannot keep the simulator in {place.parent}: {error.strerror}") from error
     return place
 
 
