@@ -45,6 +45,7 @@ def import_patches(
     forwarded: str = "",
     dry_run: bool = False,
     versions: bytes | None = None,
+    beforehand: Callable[[], None] | None = None,
     cache: Path | None = None,
     reporter: Reporter = silent,
 ) -> Imported:
@@ -54,8 +55,8 @@ def import_patches(
     patch each unless ``name`` or ``split`` is given. All files are written, lock and generated ones too, or none.
     ``today`` (YYYY-MM-DD) is the date of patches that have none, ``author`` and ``forwarded`` are what their headers
     say where the files do not; their paths are below ``directory`` of the tree. ``versions`` is the
-    upstream_versions.yaml that a new series begins with (None: one that has the base alone). Raises PatchFormatError,
-    UsageError, TreeError.
+    upstream_versions.yaml that a new series begins with (None: one that has the base alone), ``beforehand`` is called
+    when nothing but the write is left to do. Raises PatchFormatError, UsageError, TreeError.
     """
     if name is not None:
         refuse_bad_name(name)
@@ -118,6 +119,8 @@ def import_patches(
         changed, _ = stage.changes()
         written = tuple(str(path) for path in changed)
         if not dry_run:
+            if beforehand is not None:
+                beforehand()
             stage.commit("import")
     return Imported(
         ok=True,

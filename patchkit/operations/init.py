@@ -2,7 +2,8 @@
 
 # No postponed annotations here: msgspec would compile each one again at every start.
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -12,12 +13,13 @@ from patchkit.core.foreign.fitting import touched_paths
 from patchkit.core.report import REPORT_SCHEMA, Item, Problem
 from patchkit.core.series import SCHEMA
 from patchkit.core.upstream import Megatron, Target, Upstream, VersionsDocument, targets
-from patchkit.errors import UsageError
+from patchkit.errors import PatchkitError, UsageError, WriteFailedError
 from patchkit.operations.import_files import read_files
 from patchkit.operations.import_patch import import_patches
 from patchkit.operations.import_report import Imported
 from patchkit.operations.init_targets import named_entries
 from patchkit.operations.known import Known, shipped_versions
+from patchkit.operations.series_files import undo_interrupted_write
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
 from patchkit.store.documents import parse_document, read_file
@@ -85,6 +87,8 @@ def begin_series(
     already, and the errors of import, git and the package index.
     """
     folder = asked.folder
+    if not dry_run:
+        undo_interrupted_write(folder, reporter)
     for file in (folder / "series.yaml", folder / VERSIONS, folder.parent.parent / VERSIONS):
         if file.exists():
             raise UsageError(f"{file} is there already", hint="`patchkit import` adds patches to a series")
@@ -101,30 +105,38 @@ def begin_series(
     text = versions_text(own, entries)
     notes: list[str] = []
     files = _project_files(asked, notes)
+    beside = _Beside(folder, files)
     imported: Imported | None = None
-    if asked.patches:
-        imported = import_patches(
-            asked.patches,
-            folder,
-            today=today,
-            megatron=asked.base if asked.repository is None else None,
-            repository=asked.repository,
-            revision=asked.base if asked.repository is not None else None,
-            name=asked.name,
-            directory=asked.directory,
-            split=asked.split,
-            author=asked.author,
-            forwarded=asked.forwarded,
-            dry_run=dry_run,
-            versions=text,
-            cache=cache,
-            reporter=reporter,
-        )
-    else:
+    # The series comes last: without it the next init makes it, and leaves alone what is there of the rest.
+    try:
+        if asked.patches:
+            imported = import_patches(
+                asked.patches,
+                folder,
+                today=today,
+                megatron=asked.base if asked.repository is None else None,
+                repository=asked.repository,
+                revision=asked.base if asked.repository is not None else None,
+                name=asked.name,
+                directory=asked.directory,
+                split=asked.split,
+                author=asked.author,
+                forwarded=asked.forwarded,
+                dry_run=dry_run,
+                versions=text,
+                beforehand=beside.write,
+                cache=cache,
+                reporter=reporter,
+            )
+        elif not dry_run:
+            beside.write()
+            write_files({folder / VERSIONS: text})
+    except BaseException:
+        beside.take_back()
+        raise
+    if not asked.patches:
         files[folder / VERSIONS] = text
     ok = imported is None or imported.ok
-    if ok and not dry_run:
-        write_files(files)
     listed = targets(parse_document(VersionsDocument, text, VERSIONS).upstream)
     return Initialised(
         ok=ok,
@@ -137,6 +149,38 @@ def begin_series(
         notes=tuple(notes),
         written=(*(imported.written if imported else ()), *(str(path) for path in sorted(files))) if ok else (),
     )
+
+
+class _Beside:
+    """The files beside a series, and the folder that they name."""
+
+    def __init__(self, folder: Path, files: Mapping[Path, bytes]) -> None:
+        self._new = [place for place in (folder, *folder.parents) if not place.exists()]
+        self._files = dict(files)
+        self._old: dict[Path, bytes | None] = {}
+
+    def write(self) -> None:
+        """Make them; the folder first, since without it settings that name it are an error. Raises WriteFailedError."""
+        try:
+            for place in reversed(self._new):
+                place.mkdir()
+        except OSError as error:
+            raise WriteFailedError(f"cannot write {error.filename}: {error.strerror}") from error
+        self._old = {path: read_file(path) if path.exists() else None for path in self._files}
+        write_files(self._files)
+
+    def take_back(self) -> None:
+        """Put back what was there before, as far as that can be done."""
+        for path, old in self._old.items():
+            with suppress(OSError, PatchkitError):
+                if path.exists() and read_file(path) == self._files[path]:
+                    if old is None:
+                        path.unlink()
+                    else:
+                        write_files({path: old})
+        with suppress(OSError):
+            for place in self._new:
+                place.rmdir()
 
 
 def _document(upstream: Upstream) -> VersionsDocument:
