@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from operations import made_up
-from operations.carried_world import NOTES, NOTES_1, World
-from trees.repositories import git
-from trees.snapshots import contents, lay
-
+from patchkit.cli import live
 from patchkit.cli.main import run
-from patchkit.trees.archive import WheelTree, unpack
+from patchkit.errors import SimulatorError
+from patchkit.store.cache import default_cache
+from patchkit.tms.simulator.build import simulator
+
+from . import worlds
 
 
 @dataclass(frozen=True)
@@ -33,120 +33,63 @@ class Scenario:
     """Whether git writes as well: it has temporary files of its own, and leaves objects that nothing names."""
     whole: bool = True
     """Whether a write that fails leaves everything old."""
-
-
-def _series(root: Path) -> None:
-    made_up.lay_series(root)
-    made_up.fill_cache(root / "cache")
-
-
-def _folder(root: Path) -> None:
-    _series(root)
-    lay(root / "tree", made_up.UPSTREAM["2.0"])
-
-
-def _installed(root: Path) -> None:
-    _series(root)
-    unpack(WheelTree(made_up.wheel(root / "cache" / "made", "2.0")), root / "site-packages", {})
-    lay(root / "site-packages", {"megatron/core/__pycache__/buffer.cpython-311.pyc": b"compiled"})
-
-
-def _applied(root: Path) -> None:
-    _folder(root)
-    _run(root, "apply", "--patches", "{root}/patches/megatron", "--in", "{root}/tree")
-
-
-def _repository(root: Path) -> None:
-    _series(root)
-    made_up.repository(root / "repository")
-
-
-def _stale(root: Path) -> None:
-    """A series whose generated files and lock do not follow from its sources."""
-    _repository(root)
-    for file in sorted((root / "patches" / "megatron" / "generated").iterdir())[:2]:
-        file.write_bytes(b"stale\n")
-    (root / "patches" / "megatron" / "lock.yaml").unlink()
-
-
-def _carried(root: Path) -> None:
-    World(root, {})
-
-
-def _clash(root: Path) -> None:
-    World(root, {NOTES: NOTES_1.replace(b"colour: red", b"colour: blue")})
-
-
-def _decided(root: Path) -> None:
-    """A rebase in which a person has settled the conflict."""
-    _clash(root)
-    _run(root, "rebase", "--patches", "{root}/patches/megatron", "--onto", "v2.0", code=1)
-    file = root / "patches" / "megatron" / ".rebase" / "2.0" / "first" / NOTES
-    file.write_bytes(NOTES_1.replace(b"red", b"green"))
-
-
-def _foreign(root: Path) -> None:
-    made_up.fill_cache(root / "cache")
-    repository = root / "repository"
-    made_up.repository(repository)
-    git(repository, "checkout", "-q", "main~1")
-    config = made_up.CONFIG.replace(b"size = 1\n", b"size = 1\n    keep_quiet = False\n")
-    lay(repository, {made_up.path_of("config"): config})
-    lay(repository, {made_up.path_of("mode"): made_up.MODE.replace(b'"torch"', b'keep_quiet or "torch"')})
-    (root / "big.patch").write_text(git(repository, "diff") + "\n")
-    git(repository, "checkout", "-q", "-f", "main")
-
-
-def _edited(root: Path) -> None:
-    """A tree with an edit of what the series puts there."""
-    made_up.repository(root / "repository")
-    _applied(root)
-    file = root / "tree" / made_up.path_of("mode")
-    file.write_bytes(file.read_bytes().replace(b"else None", b"else 0"))
-
-
-def _pins(root: Path) -> None:
-    _series(root)
-    lay(root, {"requirements.txt": b"torch_memory_saver==0.0.9\nmegatron-core==0.16.1\n"})
-
-
-def _reports(root: Path) -> None:
-    _carried(root)
-    lay(root, {"page.html": b"the page of yesterday\n"})
+    cache: bool = False
+    """Whether what it writes is in the cache, where nothing has to be written."""
+    folder: str = ""
+    """The current folder, below the world's."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """``{root}`` as in the command."""
 
 
 SERIES = ("--patches", "{root}/patches/megatron")
 
 REBASE = ("rebase", *SERIES, "--onto", "v2.0")
-CONTINUE = ("rebase", *SERIES, "--continue", "--reason", "Blue is gone.", "--author", "A <a@example.org>")
+BY = ("--reason", "Blue is gone.", "--author", "A <a@example.org>")
+CONTINUE = ("rebase", *SERIES, "--continue", *BY)
 ABORT = ("rebase", *SERIES, "--abort")
 
 SCENARIOS = {
-    "apply to a folder": Scenario(_folder, ("apply", *SERIES, "--in", "{root}/tree")),
-    "apply to site-packages": Scenario(_installed, ("apply", *SERIES, "--in", "{root}/site-packages")),
-    "apply to a wheel": Scenario(_series, ("apply", *SERIES, "--megatron", "2.0", "--wheel", "{root}/wheels")),
+    "apply to a folder": Scenario(worlds.folder, ("apply", *SERIES, "--in", "{root}/tree")),
+    "apply to site-packages": Scenario(worlds.installed, ("apply", *SERIES, "--in", "{root}/site-packages")),
+    "apply to a wheel": Scenario(worlds.series, ("apply", *SERIES, "--megatron", "2.0", "--wheel", "{root}/wheels")),
+    "apply to a wheel that needs nothing": Scenario(
+        worlds.series,
+        ("apply", *SERIES, "--megatron", "1.0", "--patch", "mode", "--wheel", "{root}/wheels"),
+    ),
     "apply to a new folder": Scenario(
-        _series, ("apply", *SERIES, "--megatron", "2.0", "--to", "{root}/new"), again=(0,)
+        worlds.series, ("apply", *SERIES, "--megatron", "2.0", "--to", "{root}/new"), again=(0,)
     ),
     "apply to a branch": Scenario(
-        _repository,
+        worlds.repository,
         ("apply", *SERIES, "--git", "{root}/repository", "--megatron", "1.1", "--branch", "patched"),
         again=(4,),
         git=True,
     ),
-    "revert": Scenario(_applied, ("revert", *SERIES, "--in", "{root}/tree")),
-    "regenerate": Scenario(_stale, ("regenerate", *SERIES, "--git", "{root}/repository")),
-    "rebase": Scenario(_carried, REBASE, again=(2,), then=(CONTINUE,)),
-    "rebase that asks": Scenario(_clash, REBASE, code=1, again=(2,), then=(ABORT, REBASE)),
-    "rebase --continue": Scenario(_decided, CONTINUE, again=(2,), then=(ABORT,)),
-    "rebase --abort": Scenario(_decided, ABORT, again=(2,), whole=False),
-    "import": Scenario(_foreign, ("import", "{root}/big.patch", "--git", "{root}/repository", *SERIES), again=(2,)),
-    "capture": Scenario(
-        _edited, ("capture", *SERIES, "--from", "{root}/tree", "--megatron", "2.0", "--git", "{root}/repository")
+    "apply to a new folder from a clone": Scenario(
+        worlds.linked,
+        ("apply", *SERIES, "--git", "{root}/repository", "--megatron", "main", "--to", "{root}/new"),
+        again=(0,),
+        git=True,
     ),
-    "pins bump": Scenario(_pins, ("pins", "bump", "{root}/requirements.txt", "--fix", "double-release", "--write")),
+    "revert after a kill": Scenario(worlds.cut_short, ("revert", *SERIES, "--in", "{root}/tree")),
+    "revert": Scenario(worlds.applied, ("revert", *SERIES, "--in", "{root}/tree")),
+    "regenerate": Scenario(worlds.stale, ("regenerate", *SERIES, "--git", "{root}/repository")),
+    "rebase": Scenario(worlds.carried, REBASE, again=(2,), then=(CONTINUE,)),
+    "rebase that asks": Scenario(worlds.clash, REBASE, code=1, again=(2,), then=(ABORT, REBASE)),
+    "rebase --continue": Scenario(worlds.decided, CONTINUE, again=(2,), then=(ABORT,)),
+    "rebase --abort": Scenario(worlds.decided, ABORT, again=(2,), whole=False),
+    "rebase --abort elsewhere": Scenario(worlds.asking_elsewhere, ABORT, again=(2,), whole=False),
+    "import": Scenario(
+        worlds.foreign, ("import", "{root}/big.patch", "--git", "{root}/repository", *SERIES), again=(2,)
+    ),
+    "capture": Scenario(
+        worlds.edited, ("capture", *SERIES, "--from", "{root}/tree", "--megatron", "2.0", "--git", "{root}/repository")
+    ),
+    "pins bump": Scenario(
+        worlds.pins, ("pins", "bump", "{root}/requirements.txt", "--fix", "double-release", "--write")
+    ),
     "check-upstream": Scenario(
-        _reports,
+        worlds.reports,
         (
             "check-upstream",
             "--offline",
@@ -159,24 +102,93 @@ SCENARIOS = {
         ),
         whole=False,
     ),
+    "apply from an index": Scenario(
+        worlds.listed,
+        ("apply", *SERIES, "--megatron", "2.0", "--to", "{root}/new"),
+        again=(0,),
+        cache=True,
+        environment={"PIP_FIND_LINKS": "{root}/links"},
+    ),
+    "check-upstream --update": Scenario(
+        worlds.newer,
+        ("check-upstream", *SERIES, "--update", "--git", "{root}/repository", "--onto", "v2.1"),
+        code=1,
+        environment={"PIP_FIND_LINKS": "{root}/links"},
+    ),
+    "history": Scenario(
+        worlds.past,
+        (
+            *("history", "--patches", "{root}/world/patches/megatron", "--git", "{root}/clone"),
+            *("--range", "core_v1.0..main", "--svg", "{root}/line.svg"),
+        ),
+    ),
+    "import into a series": Scenario(
+        worlds.imported_into,
+        ("import", "{root}/big.patch", "--megatron", "2.0", "--git", "{root}/repository", *SERIES),
+        again=(2,),
+    ),
+    "capture --new": Scenario(
+        worlds.renewed,
+        (
+            "capture",
+            *SERIES,
+            "--from",
+            "{root}/tree",
+            "--megatron",
+            "2.0",
+            "--git",
+            "{root}/repository",
+            "--new",
+            "more",
+        ),
+        again=(2,),
+    ),
+    "rebase --skip": Scenario(worlds.asking, ("rebase", *SERIES, "--skip", *BY), again=(2,), then=(ABORT,)),
+    "init": Scenario(
+        worlds.project,
+        ("init", "--megatron", "1.0", "--megatron", "1.1", "--git", "{root}/repository"),
+        again=(2,),
+        folder="project",
+        environment={"PIP_FIND_LINKS": "{root}/links"},
+    ),
+    "init --from": Scenario(
+        worlds.project,
+        (
+            *("init", "--megatron", "1.1", "--git", "{root}/repository", "--from", "{root}/big.patch"),
+            *("--base", "core_v1.1", "--author", "A Team", "--forwarded", "no"),
+        ),
+        again=(2,),
+        whole=False,
+        folder="project",
+        environment={"PIP_FIND_LINKS": "{root}/links"},
+    ),
+    "patching at import": Scenario(
+        worlds.importable, ("live", *SERIES, "--dry-run"), cache=True, folder="site-packages"
+    ),
+    "tms estimate": Scenario(
+        worlds.arguments, ("tms", "estimate", "{root}/arguments.json", "--svg", "{root}/bars.svg"), whole=False
+    ),
+    "tms identify": Scenario(
+        worlds.saver,
+        ("tms", "identify", "--no-probe", "{root}/torch_memory_saver-0.0.9-cp39-abi3-manylinux2014_x86_64.whl"),
+        code=1,
+        cache=True,
+    ),
+    "the simulator of tms": Scenario(worlds.empty, ("simulator",), cache=True),
 }
 
 
-def filled(root: Path, command: tuple[str, ...]) -> list[str]:
-    """Return a command line for the world in ``root``."""
-    return [word.replace("{root}", str(root)) for word in command]
-
-
-def _run(root: Path, *command: str, code: int = 0) -> None:
-    kept = os.environ.get("PATCHKIT_CACHE")
-    os.environ["PATCHKIT_CACHE"] = str(root / "cache")
-    try:
-        assert run(filled(root, command)) == code, command
-    finally:
-        if kept is None:
-            del os.environ["PATCHKIT_CACHE"]
-        else:
-            os.environ["PATCHKIT_CACHE"] = kept
-
-
-__all__ = ["SCENARIOS", "Scenario", "contents", "filled"]
+def perform(words: Sequence[str]) -> int:
+    """Do what a command line says, in this process; return its exit code."""
+    if words[0] == "live":
+        # What Python imports here is what is in the current folder.
+        sys.path.insert(0, str(Path.cwd()))
+        return run(list(words[1:]), live.command, "python -m patchkit.live")
+    if words[0] == "simulator":
+        # The commands that build it need a torch_memory_saver that works.
+        try:
+            simulator(default_cache())
+        except SimulatorError:
+            return 4
+        return 0
+    return run(list(words))

@@ -1,7 +1,8 @@
 /* Calls of libc by which a process reads or changes files, with a fault at the n-th of them.
  *
  * Loaded with LD_PRELOAD. The control block is a file that every process of a run maps, children of git included, so
- * that there is one count for all of them. Only files below the root of the run count.
+ * that there is one count for all of them. Only files below the root of the run count, and of the calls to them those
+ * that the run asks for.
  *
  * A write of more than one byte has two boundaries: before it, and in its middle. */
 #define _GNU_SOURCE
@@ -17,23 +18,26 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { OFF, KILL_ALL, KILL_ONE, FAIL };
+enum { ALL_CHANGES, READS_TOO, RENAMES_ALONE, CLOCKS_ALONE };
 
 struct control {
     int armed;      /* what happens, one of the above */
     int error;      /* errno of FAIL */
     int sticky;     /* every later call fails as well */
-    int reads;      /* calls that only read count too */
-    int renames;    /* renames alone count */
-    int no_sync;    /* fsync counts and does nothing */
+    int calls;      /* which ones count, one of the below */
+    int no_sync;    /* fsync does nothing, whether a fault is to come or not */
     int at;         /* the call, from 1 */
     int count;
-    long long clock_jump; /* seconds that the clock of the day jumps from that call on */
+    int process;    /* whose call was the first */
+    int several;    /* whether another process made one */
+    long long clock_jump; /* seconds that clocks and times of files jump from that call on */
     char last[64];
     char root[PATH_MAX];
 };
@@ -76,11 +80,24 @@ static int at_below(int folder, const char *path) {
     return getcwd(here, sizeof here) && below(here);
 }
 
-enum { READS, CHANGES, RENAMES };
+enum { READS, CHANGES, RENAMES, CLOCKS };
+
+static int counts(int kind) {
+    switch (control->calls) {
+    case CLOCKS_ALONE: return kind == CLOCKS;
+    case RENAMES_ALONE: return kind == RENAMES;
+    case READS_TOO: return kind != CLOCKS;
+    default: return kind == CHANGES || kind == RENAMES;
+    }
+}
 
 /* Return 1 when this call is to fail; does not return when the process dies here. */
 static int trip(const char *name, int kind) {
-    if (control->renames ? kind != RENAMES : kind == READS && !control->reads) return 0;
+    if (!counts(kind)) return 0;
+    int nobody = 0, self = getpid();
+    if (!__atomic_compare_exchange_n(&control->process, &nobody, self, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
+        && nobody != self)
+        control->several = 1;
     int number = __atomic_add_fetch(&control->count, 1, __ATOMIC_SEQ_CST);
     if (number != control->at && !(control->sticky && number > control->at)) return 0;
     if (number == control->at) snprintf(control->last, sizeof control->last, "%s", name);
@@ -141,7 +158,7 @@ ssize_t write(int descriptor, const void *bytes, size_t size) {
     REAL(write);
     if (!ON || !fd_below(descriptor)) return real(descriptor, bytes, size);
     if (trip("write", CHANGES)) return -1;
-    if (size < 2 || control->renames) return real(descriptor, bytes, size);
+    if (size < 2 || !counts(CHANGES)) return real(descriptor, bytes, size);
     if (control->count + 1 != control->at) {
         __atomic_add_fetch(&control->count, 1, __ATOMIC_SEQ_CST);
         return real(descriptor, bytes, size);
@@ -185,15 +202,28 @@ int fchmod(int d, mode_t m) { FD(fchmod, CHANGES, d, real(d, m)); }
 int fchmodat(int f, const char *a, mode_t m, int x) { AT(fchmodat, CHANGES, f, a, real(f, a, m, x)); }
 int fchown(int d, uid_t u, gid_t g) { FD(fchown, CHANGES, d, real(d, u, g)); }
 int utimensat(int f, const char *a, const struct timespec t[2], int x) { AT(utimensat, CHANGES, f, a, real(f, a, t, x)); }
-int fsync(int d) { REAL(fsync); if (ON && fd_below(d)) { if (trip("fsync", CHANGES)) return -1; if (control->no_sync) return 0; } return real(d); }
-int fdatasync(int d) { REAL(fdatasync); if (ON && fd_below(d)) { if (trip("fdatasync", CHANGES)) return -1; if (control->no_sync) return 0; } return real(d); }
+int fsync(int d) { REAL(fsync); if (ON && fd_below(d) && trip("fsync", CHANGES)) return -1; return control && control->no_sync ? 0 : real(d); }
+int fdatasync(int d) { REAL(fdatasync); if (ON && fd_below(d) && trip("fdatasync", CHANGES)) return -1; return control && control->no_sync ? 0 : real(d); }
 
-int stat(const char *a, struct stat *s) { AT(stat, READS, AT_FDCWD, a, real(a, s)); }
-int lstat(const char *a, struct stat *s) { AT(lstat, READS, AT_FDCWD, a, real(a, s)); }
-int fstatat(int f, const char *a, struct stat *s, int x) { AT(fstatat, READS, f, a, real(f, a, s, x)); }
-int stat64(const char *a, struct stat64 *s) { AT(stat64, READS, AT_FDCWD, a, real(a, s)); }
-int lstat64(const char *a, struct stat64 *s) { AT(lstat64, READS, AT_FDCWD, a, real(a, s)); }
-int fstatat64(int f, const char *a, struct stat64 *s, int x) { AT(fstatat64, READS, f, a, real(f, a, s, x)); }
+/* Tell whether the time that is asked for now is from behind the jump. */
+static int jumps(const char *name) {
+    if (!ON || control->calls != CLOCKS_ALONE) return 0;
+    trip(name, CLOCKS);
+    return control->count >= control->at;
+}
+/* Times of files jump with the clock: of any file, since the package's own are asked for theirs as well. */
+#define STAT(name, folder, path, call) \
+    REAL(name); \
+    if (ON && control->calls == READS_TOO && at_below(folder, path) && trip(#name, READS)) return -1; \
+    int status = call; \
+    if (status == 0 && jumps(#name)) { s->st_mtim.tv_sec += control->clock_jump; s->st_ctim.tv_sec += control->clock_jump; } \
+    return status
+int stat(const char *a, struct stat *s) { STAT(stat, AT_FDCWD, a, real(a, s)); }
+int lstat(const char *a, struct stat *s) { STAT(lstat, AT_FDCWD, a, real(a, s)); }
+int fstatat(int f, const char *a, struct stat *s, int x) { STAT(fstatat, f, a, real(f, a, s, x)); }
+int stat64(const char *a, struct stat64 *s) { STAT(stat64, AT_FDCWD, a, real(a, s)); }
+int lstat64(const char *a, struct stat64 *s) { STAT(lstat64, AT_FDCWD, a, real(a, s)); }
+int fstatat64(int f, const char *a, struct stat64 *s, int x) { STAT(fstatat64, f, a, real(f, a, s, x)); }
 DIR *opendir(const char *a) { REAL(opendir); if (ON && at_below(AT_FDCWD, a) && trip("opendir", READS)) return NULL; return real(a); }
 DIR *fdopendir(int d) { REAL(fdopendir); if (ON && fd_below(d) && trip("fdopendir", READS)) return NULL; return real(d); }
 struct dirent64 *readdir64(DIR *d) { REAL(readdir64); if (ON && fd_below(dirfd(d)) && trip("readdir64", READS)) return NULL; return real(d); }
@@ -201,7 +231,18 @@ struct dirent64 *readdir64(DIR *d) { REAL(readdir64); if (ON && fd_below(dirfd(d
 int clock_gettime(clockid_t which, struct timespec *now) {
     REAL(clock_gettime);
     int status = real(which, now);
-    if (status == 0 && which == CLOCK_REALTIME && ON && control->clock_jump && control->count >= control->at)
-        now->tv_sec += control->clock_jump;
+    if (status == 0 && which == CLOCK_REALTIME && jumps("clock_gettime")) now->tv_sec += control->clock_jump;
     return status;
+}
+int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+    REAL(gettimeofday);
+    int status = real(now, zone);
+    if (status == 0 && now && jumps("gettimeofday")) now->tv_sec += control->clock_jump;
+    return status;
+}
+time_t time(time_t *told) {
+    REAL(time);
+    time_t now = real(NULL) + (jumps("time") ? control->clock_jump : 0);
+    if (told) *told = now;
+    return now;
 }

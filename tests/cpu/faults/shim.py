@@ -28,16 +28,28 @@ class Action(IntEnum):
     FAIL = 3
 
 
+class Calls(IntEnum):
+    """Which calls count."""
+
+    CHANGES = 0
+    """Those that change files."""
+    READS_TOO = 1
+    RENAMES = 2
+    CLOCKS = 3
+    """Those that read a clock or the times of a file."""
+
+
 class _Block(ctypes.Structure):
     _fields_ = [
         ("armed", ctypes.c_int),
         ("error", ctypes.c_int),
         ("sticky", ctypes.c_int),
-        ("reads", ctypes.c_int),
-        ("renames", ctypes.c_int),
+        ("calls", ctypes.c_int),
         ("no_sync", ctypes.c_int),
         ("at", ctypes.c_int),
         ("count", ctypes.c_int),
+        ("process", ctypes.c_int),
+        ("several", ctypes.c_int),
         ("clock_jump", ctypes.c_longlong),
         ("last", ctypes.c_char * 64),
         ("root", ctypes.c_char * 4096),
@@ -51,6 +63,8 @@ class Control:
         with file.open("r+b") as opened:
             self._map = mmap.mmap(opened.fileno(), ctypes.sizeof(_Block))
         self._block = _Block.from_buffer(self._map)
+        # What a kill takes is what the kernel has; waiting for disks would tell nothing more.
+        self._block.no_sync = True
 
     @staticmethod
     def make(file: Path) -> None:
@@ -65,15 +79,14 @@ class Control:
         *,
         error: int = 0,
         sticky: bool = False,
-        reads: bool = False,
-        renames: bool = False,
+        calls: Calls = Calls.CHANGES,
         clock_jump: int = 0,
     ) -> None:
-        """From now on, call ``at`` (from 1) below ``root`` has the fault; 0 counts only."""
+        """From now on, call ``at`` (from 1) below ``root`` has the fault."""
         block = self._block
         block.root = os.fsencode(root)
-        block.error, block.sticky, block.reads, block.renames = error, sticky, reads, renames
-        block.no_sync, block.at, block.count, block.clock_jump, block.last = True, at, 0, clock_jump, b""
+        block.error, block.sticky, block.calls, block.clock_jump = error, sticky, calls, clock_jump
+        block.at, block.count, block.process, block.several, block.last = at, 0, 0, False, b""
         block.armed = action
 
     def disarm(self) -> None:
@@ -84,6 +97,11 @@ class Control:
     def count(self) -> int:
         """Calls since it was armed."""
         return int(self._block.count)
+
+    @property
+    def several(self) -> bool:
+        """Whether more than one process made them."""
+        return bool(self._block.several)
 
     @property
     def last(self) -> str:

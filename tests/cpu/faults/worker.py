@@ -1,58 +1,61 @@
 """Try faults in one scenario and print what came of each, a JSON object a line.
 
-    LD_PRELOAD=faults.so FAULTS_CONTROL=FILE python -m faults.worker SCENARIO CONTROL FOLDER FAULT EVERY OFFSET
+    LD_PRELOAD=faults.so FAULTS_CONTROL=FILE python -m faults.worker SCENARIO CONTROL FOLDER EVERY OFFSET FAULT...
 
-A process for each fault is forked from this one, which has everything imported already.
+A process for each fault is forked from this one, which has everything imported already. What the next command makes of
+a world depends on what is in it alone: it is run once for each world that faults leave.
 """
 
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
-import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from trees.snapshots import snapshot
+from .scenarios import SCENARIOS, Scenario, perform
+from .shim import Action, Calls, Control
+from .world import State, World, digest
+from .worlds import filled
 
-from patchkit.cli.main import run
-
-from .scenarios import SCENARIOS, Scenario, filled
-from .shim import Action, Control
-
-State = Mapping[str, tuple[int, bytes] | str]
-LONGEST = 60
-"""Seconds that a command may take; then it hangs."""
+LONGEST = 600
+"""Seconds that a command may take, on a machine that has other things to do; then it hangs."""
 YEARS = 10 * 365 * 24 * 3600
 
-ERRORS = {name: getattr(errno, name) for name in ("ENOSPC", "EACCES", "EIO", "EROFS", "EXDEV")}
+ERRORS = {name: getattr(errno, name) for name in ("ENOSPC", "EACCES", "EIO", "EROFS")}
 FAULTS: dict[str, dict[str, object]] = {
     "kill": {"action": Action.KILL_ALL},
     "kill one": {"action": Action.KILL_ONE},
     **{name: {"action": Action.FAIL, "error": code} for name, code in ERRORS.items()},
     **{f"{name} from then on": {"action": Action.FAIL, "error": code, "sticky": True} for name, code in ERRORS.items()},
-    **{f"{name} on reads": {"action": Action.FAIL, "error": ERRORS[name], "reads": True} for name in ("EIO", "EACCES")},
-    "EXDEV": {"action": Action.FAIL, "error": errno.EXDEV, "renames": True},
-    "clock forward": {"action": Action.FAIL, "clock_jump": YEARS},
-    "clock back": {"action": Action.FAIL, "clock_jump": -YEARS},
+    **{
+        f"{name} on reads": {"action": Action.FAIL, "error": ERRORS[name], "calls": Calls.READS_TOO}
+        for name in ("EIO", "EACCES")
+    },
+    "EXDEV": {"action": Action.FAIL, "error": errno.EXDEV, "calls": Calls.RENAMES},
+    "clock forward": {"action": Action.FAIL, "clock_jump": YEARS, "calls": Calls.CLOCKS},
+    "clock back": {"action": Action.FAIL, "clock_jump": -YEARS, "calls": Calls.CLOCKS},
 }
-del FAULTS["EXDEV from then on"]
 
 
 @dataclass
 class Trial:
     """One fault and what came of it."""
 
+    fault: str
     at: int
     call: str
     code: int | None
     """Exit code; None when it was killed."""
     wrong: list[str]
+    seen: bool
+    """Whether another fault had left the same world, so that the next command was not run again."""
 
 
 class Stage:
@@ -62,60 +65,81 @@ class Stage:
         self.scenario = scenario
         self.control = control
         self.root = folder / "world"
-        self._kept = folder / "kept"
-        self._said = folder / "said"
+        self.said_file = folder / "said"
+        self._after: dict[bytes, list[str]] = {}
+        self._late: dict[int, State] = {}
         self.root.mkdir()
         with self._quiet():
             scenario.build(self.root)
-        shutil.copytree(self.root, self._kept, symlinks=True)
         self.command = filled(self.root, scenario.command)
         os.environ |= {"PATCHKIT_CACHE": str(self.root / "cache"), "GIT_COMMITTER_DATE": "2026-01-02T03:04:05+00:00"}
+        os.environ |= {name: filled(self.root, (value,))[0] for name, value in scenario.environment.items()}
+        os.chdir(self.root / scenario.folder)
+        self.world = World(self.root)
         self.old = self.look()
         # In this process first, so that all is imported; what it leaves in the world goes away.
-        sys.stdout.flush()
-        code = self.child(lambda: None)
-        assert code == 0
-        self._run_here()
-        self.lay()
-        assert self.child(self._command) == scenario.code, self.said
-        self.new = self.look()
+        with self._quiet():
+            perform(self.command)
+        gc.collect()
+        gc.freeze()
+        self.world.lay()
+        self.several = self._several()
+        self.new = self._changed()
         if self.new == self.old:
             raise AssertionError("the command wrote nothing")
-        self.lay()
 
-    def lay(self) -> None:
-        shutil.rmtree(self.root)
-        shutil.copytree(self._kept, self.root, symlinks=True)
+    def _several(self) -> bool:
+        """Whether the command starts processes that change files as well."""
+        self.control.arm(self.root, Action.FAIL, 0)
+        self.child(self.command)
+        self.control.disarm()
+        self.world.lay()
+        return self.control.several
+
+    def done(self, fault: Mapping[str, object]) -> tuple[State, ...]:
+        """Return what the command may make of the world: a date that it writes is that of a clock, right or not."""
+        jump = fault.get("clock_jump")
+        if not isinstance(jump, int):
+            return (self.new,)
+        if jump not in self._late:
+            self._late[jump] = self._changed(jump)
+        return self.new, self._late[jump]
+
+    def _changed(self, clock_jump: int = 0) -> State:
+        """Return what the command makes of the world, which is then put back."""
+        if clock_jump:
+            self.control.arm(self.root, Action.FAIL, 1, clock_jump=clock_jump, calls=Calls.CLOCKS)
+        code = self.child(self.command)
+        self.control.disarm()
+        assert code == self.scenario.code, self.said
+        now = self.look()
+        self.world.lay()
+        return now
 
     @property
     def said(self) -> str:
-        return self._said.read_text(errors="replace")
+        return self.said_file.read_text(errors="replace")
 
     def look(self) -> dict[str, tuple[int, bytes] | str]:
-        """What is in the world, the cache aside, which is looked at for itself."""
-        return {path: value for path, value in snapshot(self.root).items() if not self._aside(path)}
+        """What is in the world, without what this scenario is not about."""
+        return {path: value for path, value in self.world.look().items() if not self._aside(path)}
 
     def _aside(self, path: str) -> bool:
         return (
-            path.startswith("cache")
+            (path.startswith("cache") and not self.scenario.cache)
             or "/.git/logs" in path
             or (".git/" in f"{path}/" and self.scenario.git and "/refs/heads" not in path)
         )
 
     def rubbish(self) -> list[str]:
         """What the cache holds that no name of its own leads to."""
-        found = (path.relative_to(self.root).as_posix() for path in (self.root / "cache").rglob("*"))
-        return sorted(path for path in found if ".patchkit-" in path)
-
-    def _run_here(self) -> None:
-        with self._quiet():
-            run(self.command)
+        return sorted(path for path in self.world.look() if path.startswith("cache/") and ".patchkit-" in path)
 
     @contextmanager
     def _quiet(self) -> Iterator[None]:
         """What is said goes to a file."""
         kept = os.dup(1), os.dup(2)
-        with self._said.open("wb") as said:
+        with self.said_file.open("wb") as said:
             os.dup2(said.fileno(), 1)
             os.dup2(said.fileno(), 2)
         try:
@@ -127,21 +151,18 @@ class Stage:
                 os.dup2(descriptor, number)
                 os.close(descriptor)
 
-    def _command(self) -> int:
-        return run(self.command)
-
-    def child(self, work: Callable[[], int | None]) -> int | None:
-        """Do ``work`` in a process group of its own; its exit code, None when it was killed."""
+    def child(self, command: list[str]) -> int | None:
+        """Run a command in a process group of its own; its exit code, None when it was killed, -1 when it hangs."""
         child = os.fork()
         if child == 0:
             os.setsid()
             signal.alarm(LONGEST)
             code = 99
             try:
-                with self._said.open("wb") as said:
+                with self.said_file.open("wb") as said:
                     os.dup2(said.fileno(), 1)
                     os.dup2(said.fileno(), 2)
-                code = work() or 0
+                code = perform(command)
                 sys.stdout.flush()
                 sys.stderr.flush()
             except BaseException as error:
@@ -150,73 +171,82 @@ class Stage:
                 os._exit(code)
         status = os.waitpid(child, 0)[1]
         if os.WIFSIGNALED(status):
-            if os.WTERMSIG(status) == signal.SIGALRM:
-                return -1
-            return None
+            return -1 if os.WTERMSIG(status) == signal.SIGALRM else None
         return os.waitstatus_to_exitcode(status)
 
-    def _wrong_about_it(self, code: int | None, now: State, said: str) -> Iterator[str]:
-        """Whatever the reason, what reports success has done it, and what reports none has not."""
-        theirs, old, new = _theirs(now), _theirs(self.old), _theirs(self.new)
-        if code == self.scenario.code and theirs != new:
-            yield f"ended with {code}, and did not do its work: {_difference(new, theirs)}"
-        # What could not be undone either is kept, and the message says so.
-        kept = "the old content is kept in" in said or "--continue` writes the rest" in said
-        if code != self.scenario.code and self.scenario.whole and not kept and theirs not in (old, new):
-            yield f"ended with {code}, and left {_difference(old, theirs)}; {said[-300:]}"
-
-    def trial(self, at: int, fault: Mapping[str, object]) -> Trial | None:
+    def trial(self, name: str, at: int) -> Trial | None:
         """Try one fault; None when the command makes fewer calls."""
-        self.lay()
-        action = fault["action"]
+        fault = FAULTS[name]
+        new = self.done(fault)
+        self.world.lay()
         self.control.arm(self.root, at=at, **fault)  # type: ignore[arg-type]  # the options of arm
-        code = self.child(self._command)
+        code = self.child(self.command)
         self.control.disarm()
         if self.control.count < at:
             return None
-        trial = Trial(at, self.control.last, code, [])
-        said = self.said
+        said, everything, now = self.said, digest(self.world.look()), self.look()
+        trial = Trial(name, at, self.control.last, code, [], everything in self._after)
         if code == -1:
             trial.wrong.append("hangs")
         if code in (99, 255) or "Traceback" in said:
             trial.wrong.append(f"a bug was told: {said[-600:]}")
-        now = self.look()
-        trial.wrong += self._neither(now)
-        if action is Action.FAIL:
-            trial.wrong += self._wrong_about_it(code, now, said)
-        again = self.child(self._command)
+        trial.wrong += self.neither(now, new)
+        if fault["action"] is Action.FAIL:
+            trial.wrong += self._wrong_about_it(code, now, said, new)
+        if everything not in self._after:
+            self._after[everything] = self.next_command(new)
+        trial.wrong += self._after[everything]
+        return trial
+
+    def _wrong_about_it(self, code: int | None, now: State, said: str, done: tuple[State, ...]) -> Iterator[str]:
+        """Whatever the reason, what reports success has done it, and what reports none has not."""
+        theirs, old, new = _theirs(now), _theirs(self.old), [_theirs(each) for each in done]
+        if code == self.scenario.code and theirs not in new:
+            yield f"ended with {code}, and did not do its work: {_difference(new[0], theirs)}"
+        # What could not be undone either is kept, and the message says so.
+        kept = "the old content is kept in" in said or "--continue` writes the rest" in said
+        if code != self.scenario.code and self.scenario.whole and not kept and theirs not in (old, *new):
+            yield f"ended with {code}, and left {_difference(old, theirs)}; {said[-300:]}"
+
+    def next_command(self, new: tuple[State, ...]) -> list[str]:
+        """Run the next command; what is wrong with it."""
+        wrong = []
+        again = self.child(self.command)
         if "remove the file manually" in self.said:
             # git leaves its lock, and says so: it cannot know of a kill either.
             for lock in (self.root / "repository" / ".git" / "refs").rglob("*.lock"):
                 lock.unlink()
-            again = self.child(self._command)
+            again = self.child(self.command)
         if again != self.scenario.code and again not in self.scenario.again:
-            trial.wrong.append(f"the next command ended with {again}: {self.said[-600:]}")
+            wrong.append(f"the next command ended with {again}: {self.said[-600:]}")
         for command in self.scenario.then:
-            if self.look() != self.new:
-                self.child(lambda command=command: run(filled(self.root, command)))  # type: ignore[misc]
-        if (after := self.look()) != self.new:
-            trial.wrong.append(f"the next command did not recover: {_difference(self.new, after)}; {self.said[-300:]}")
+            if self.look() not in new:
+                self.child(filled(self.root, command))
+        if (after := self.look()) not in new:
+            wrong.append(f"the next command did not recover: {_difference(new[0], after)}; {self.said[-300:]}")
         if rubbish := self.rubbish():
-            trial.wrong.append(f"the cache keeps {rubbish}")
-        return trial
+            wrong.append(f"the cache keeps {rubbish}")
+        return wrong
 
-    def _neither(self, now: State) -> list[str]:
+    def neither(self, now: State, new: tuple[State, ...]) -> list[str]:
         """Name files whose bytes are neither old nor new."""
         return [
             f"{path}: neither old nor new"
             for path in sorted(self.old.keys() | self.new.keys())
-            if now.get(path) not in (self.old.get(path), self.new.get(path))
+            # A lock says who holds it; an entry of the cache is never wrong, only missing.
+            if not (path.endswith(".patchkit/lock") or (path.startswith("cache/") and path not in now))
+            and all(now.get(path) != each.get(path) for each in (self.old, *new))
         ]
 
 
 def _theirs(state: State) -> State:
-    """Leave out what is patchkit's own and goes away with the next command, byte code, and folders."""
+    """Leave out what is patchkit's own and goes away with the next command, byte code, the cache, and folders."""
     own = (".patchkit/", ".patchkit-", ".rebase/", "__pycache__/", ".git/refs/heads/patched.lock")
     return {
         path: value
         for path, value in state.items()
         if isinstance(value, tuple)
+        and not path.startswith("cache/")
         and (path.endswith(".patchkit/manifest.json") or not any(name in path for name in own))
     }
 
@@ -228,17 +258,22 @@ def _difference(expected: State, found: State) -> str:
     return f"lacking {lacking}, more {more}, other {other}"
 
 
+def trials(stage: Stage, fault: str, every: int, offset: int) -> Iterator[Trial]:
+    """Try a fault at every so many calls."""
+    if fault == "kill one" and not stage.several:
+        return  # the same as a kill of all
+    at = 1 + offset
+    while (trial := stage.trial(fault, at)) is not None:
+        yield trial
+        at += every
+
+
 def main(words: list[str]) -> None:
-    """Try every so many calls."""
-    scenario, control, folder, fault, every, offset = words
+    scenario, control, folder, every, offset, *faults = words
     stage = Stage(SCENARIOS[scenario], Control(Path(control)), Path(folder))
-    at = 1 + int(offset)
-    while True:
-        trial = stage.trial(at, FAULTS[fault])
-        if trial is None:
-            break
-        print(json.dumps(trial.__dict__), flush=True)  # noqa: T201 - read by the test
-        at += int(every)
+    for fault in faults:
+        for trial in trials(stage, fault, int(every), int(offset)):
+            print(json.dumps(asdict(trial)), flush=True)  # noqa: T201 - read by the test
 
 
 if __name__ == "__main__":

@@ -1,0 +1,78 @@
+"""Kill the command of a scenario at random moments and print what came of each, a JSON object a line.
+
+    FAULTS_CONTROL=FILE python -m faults.random_kills SCENARIO CONTROL FOLDER SEED COUNT
+
+A kill at a call is at a moment that somebody has thought of; these are at any. Of a row of up to three commands each is
+killed, the second and third while they put right what the one before them left; then one is let run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from .scenarios import SCENARIOS, perform
+from .shim import Control
+from .worker import Stage
+
+LONGEST_ROW = 3
+
+
+@dataclass
+class Kill:
+    """One row of kills and what came of it."""
+
+    number: int
+    killed: int
+    """How many of the row did not end first."""
+    wrong: list[str]
+
+
+def kill_at_random(stage: Stage, seed: int, number: int, seconds: float) -> Kill:
+    """Kill a row of commands, each at a moment of the first ``seconds``, and look."""
+    chance = random.Random(f"{seed} {number}")  # noqa: S311 - to be made again
+    stage.world.lay()
+    kill = Kill(number, 0, [])
+    for _command in range(chance.randint(1, LONGEST_ROW)):
+        kill.killed += _killed(stage, chance.random() * seconds)
+        kill.wrong += stage.neither(stage.look(), (stage.new,))
+    kill.wrong += stage.next_command((stage.new,))
+    return kill
+
+
+def _killed(stage: Stage, after: float) -> bool:
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        with stage.said_file.open("wb") as said:
+            os.dup2(said.fileno(), 1)
+            os.dup2(said.fileno(), 2)
+        code = 99
+        try:
+            code = perform(stage.command)
+        finally:
+            os._exit(code)
+    os.setpgid(child, child)
+    time.sleep(after)
+    os.killpg(child, signal.SIGKILL)
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+def main(words: list[str]) -> None:
+    scenario, control, folder, seed, count = words
+    stage = Stage(SCENARIOS[scenario], Control(Path(control)), Path(folder))
+    begun = time.perf_counter()
+    stage.child(stage.command)
+    seconds = time.perf_counter() - begun
+    for number in range(int(count)):
+        print(json.dumps(asdict(kill_at_random(stage, int(seed), number, seconds))), flush=True)  # noqa: T201 - read by the test
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
