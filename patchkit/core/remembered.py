@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from threading import Lock
 from typing import Any, Final, Generic, ParamSpec, TypeVar
 
 Given = ParamSpec("Given")
@@ -68,29 +67,18 @@ def room_for(*texts: bytes) -> Iterator[None]:
     Behind it the limits are what they were, and what is beyond them is forgotten. Blocks within blocks add up, and so
     do those of several threads.
     """
-    size = sum(map(len, texts))
-    _room.grow(size)
+    block = object()
+    _rooms[block] = sum(map(len, texts))
     try:
         yield
     finally:
-        _room.grow(-size)
+        del _rooms[block]
         for each in _all:
             each.trim()
 
 
-class _Room:
-    """The length of the texts at hand."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self._lock = Lock()
-
-    def grow(self, by: int) -> None:
-        with self._lock:
-            self.size += by
-
-
-_room: Final = _Room()
+_rooms: Final[dict[object, int]] = {}
+"""The length of the texts at hand, by block; each thread has its own ones, so that no two of them set one number."""
 
 
 def _size(key: tuple[Hashable, ...]) -> int:
@@ -112,7 +100,7 @@ class _Known(Generic[Result]):
 
     @property
     def _most(self) -> int:
-        return max(self._least, _TIMES * _room.size)
+        return max(self._least, _TIMES * sum(list(_rooms.values())))
 
     def keys(self) -> list[tuple[Hashable, ...]]:
         """Return whatever is known."""

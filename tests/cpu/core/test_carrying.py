@@ -82,7 +82,7 @@ def test_what_is_no_python_has_not_been_brought_together() -> None:
         b"        self.register(self.place, data)\n",
     )
 
-    def broken(base: str, changed: str, target: str, *, is_whole: bool) -> Resolved:
+    def broken(base: str, changed: str, target: str) -> Resolved:
         lines = target.count("\n")
         return Resolved([target.replace("self.place", "(")], [Span(0, base.count("\n"), 0, lines, "restructured", "")])
 

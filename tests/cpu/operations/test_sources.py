@@ -119,7 +119,8 @@ def test_one_release_that_cannot_be_fetched_does_not_stop_the_others(
 
     assert failed == {"1.1": out_of_reach}
     assert sorted(asked) == ["1.0", "1.1", "2.0"]  # main is no release
-    assert told.lines == [f"count: {done} of 3: fetching 3 releases" for done in range(4)]
+    counts = [f"count: {done} of 3: fetching 3 releases" for done in range(4)]
+    assert told.lines == ["step: fetching 3 releases", *counts]
 
 
 def test_what_is_in_the_cache_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
