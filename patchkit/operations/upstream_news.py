@@ -23,7 +23,7 @@ class News(msgspec.Struct, frozen=True):
     anything: bool
     """Whether there is anything new, good or bad."""
     lost: tuple[TargetAnswer, ...] = ()
-    """Targets that were reported before and could not be looked at; no news, and nothing to pass over either."""
+    """Targets that could not be looked at, reported before or not; no news, and nothing to pass over either."""
 
 
 def news(report: UpstreamReport, known: Mapping[str, Iterable[str]]) -> News:
@@ -40,7 +40,7 @@ def news(report: UpstreamReport, known: Mapping[str, Iterable[str]]) -> News:
         if not answer.fingerprint:
             # Out of reach, or not what was recorded: the first is no answer, the second is told until it is mended.
             fresh += [answer] if answer.problems else []
-            lost += [answer] if answer.name in before and not answer.problems else []
+            lost += [] if answer.problems else [answer]
             continue
         if answer.fingerprint not in before.get(answer.name, ()):
             fresh.append(answer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from patchkit.cli.options import FOLDER, PATH, edited_patches_option
 from patchkit.cli.output import StderrReporter
 from patchkit.cli.rendering.printable import one_line
 from patchkit.cli.rendering.renderers import RENDERERS, render
-from patchkit.core.upstream_report import TargetAnswer, UpstreamReport
+from patchkit.core.upstream_report import UpstreamReport
 from patchkit.errors import UsageError
 from patchkit.operations.upstream_check import check_upstream
 from patchkit.operations.upstream_discovery import look_around
@@ -105,7 +105,10 @@ def command(
             click.echo(render(report, style, colour=colour, width=columns, places=places), nl=False, color=colour)
         if new_only:
             # No news, but a night in which nothing was looked at is not one in which nothing happened.
-            for note in (*_lost(found, unanswered), *(discovery.notes if silent and not discovery.answered else ())):
+            for note in (
+                *_lost(found, known, {target.name for target in unanswered}, repository),
+                *(discovery.notes if silent and not discovery.answered else ()),
+            ):
                 reporter.note(one_line(note))
         # Files are looked at one by one and later: each has everything, what is new is marked.
         texts = {
@@ -142,12 +145,15 @@ def _columns() -> int:
         return _WIDTH
 
 
-def _lost(found: News, unanswered: Sequence[TargetAnswer]) -> Iterator[str]:
+def _lost(found: News, known: Mapping[str, Iterable[str]], named: Set[str], repository: Path | None) -> Iterator[str]:
+    """Yield a note for each target out of reach: ``known`` are those reported before, ``named`` those of ``--onto``.
+
+    Branches and commits that nobody asked for are none of it where there is no clone to look at them in.
+    """
     for target in found.lost:
-        yield f"{target.title} could not be looked at, and stays as it was reported: {target.reason}"
-    known = {target.name for target in found.lost}
-    for target in unanswered:
-        if target.name not in known:
+        if target.name in known:
+            yield f"{target.title} could not be looked at, and stays as it was reported: {target.reason}"
+        elif target.name in named or target.kind == "release" or repository is not None:
             yield f"{target.title} could not be looked at: {target.reason}"
 
 

@@ -219,9 +219,27 @@ def test_what_can_no_longer_be_looked_at_is_no_news_and_told_beside_it(check: Co
             out,
             f"note: main could not be looked at, and stays as it was reported: {why}\n",
         )
-    # What was never looked at is not missed.
+    # Nobody misses a branch where no clone is given to look at it in.
     assert check(there, "--new-only", "--state", tmp_path / "none").code == 0
     assert check(there, "--new-only", "--state", tmp_path / "none").err == ""
+
+
+def test_what_could_never_be_looked_at_is_told_each_time(check: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, MOVED)
+    repository = tracked(there)
+    git(repository, "branch", "-m", "main", "other")
+    without_wheel(there, "2.0")
+    first, second = (check(there, "--git", repository, "--new-only") for _ in range(2))
+    notes = [line for line in second.err.splitlines() if "could not be looked at" in line]
+    assert [note.partition(": ")[2].partition(":")[0] for note in notes] == ["main could not be looked at"]
+    assert (second.code, second.out) == (0, "")
+    assert first.err == second.err
+
+    # Nor is there a commit of the clone's to read the release at.
+    alone, again = (check(there, "--new-only", "--state", tmp_path / "other") for _ in range(2))
+    assert alone.out.splitlines()[-1] == "1 target, 2 patches: fine (v1.0)"
+    assert [line.split(" could")[0] for line in alone.err.splitlines()] == ["note: v2.0"]
+    assert (again.code, again.out, again.err) == (0, "", alone.err)
 
 
 def test_a_silent_index_is_told_when_nothing_is_new(
