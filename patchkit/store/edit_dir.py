@@ -30,8 +30,8 @@ from patchkit.core.rebasing.memory import Resolution
 from patchkit.core.rebasing.rebased import PatchRebase
 from patchkit.core.series import SCHEMA, Digest, Document
 from patchkit.core.upstream import PinnedCommit
-from patchkit.errors import PatchkitError, StoreError, UsageError, WriteFailedError
-from patchkit.store.documents import load_document
+from patchkit.errors import PatchkitError, StoreError, TreeError, UsageError, WriteFailedError
+from patchkit.store.documents import load_document, parse_document
 from patchkit.store.edit_room import ROOM, make_room, read_open, refuse_room_link, sweep_room, write_open
 from patchkit.store.files import entries, refuse_links, write_files
 from patchkit.store.location import series_option
@@ -194,7 +194,7 @@ class EditDir:
         return tuple(found)
 
     def remove(self) -> tuple[Path, ...]:
-        """Remove everything that belongs to the rebase; return the folders. Raises WriteFailedError."""
+        """Remove everything that belongs to the rebase; return the folders. Raises WriteFailedError, TreeError."""
         refuse_room_link(self._series)
         elsewhere = self.folder.resolve().parent.name != ROOM
         removed: tuple[Path, ...] = ()
@@ -211,11 +211,15 @@ class EditDir:
         return (*sweep_room(self._series), *removed)
 
     def _is_ours(self) -> bool:
-        """Tell whether a folder elsewhere is a rebase's: open.yaml may name any."""
+        """Tell whether a folder elsewhere is a rebase's: open.yaml may name any. Raises TreeError."""
+        file = self.folder / STATE
         try:
-            load_document(State, self.folder / STATE)
-        except PatchkitError:
+            parse_document(State, file.read_bytes(), str(file))
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PatchkitError):
             return False
+        except OSError as error:
+            # It may be one all the same, and nothing would speak of it any more.
+            raise TreeError(f"cannot read {file}: {error.strerror or error}") from error
         return True
 
 

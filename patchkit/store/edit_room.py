@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -12,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from patchkit.core.series import Document
-from patchkit.errors import StoreError, UsageError, WriteFailedError
-from patchkit.store.documents import load_document
+from patchkit.errors import StoreError, TreeError, UsageError, WriteFailedError
+from patchkit.store.documents import parse_document
 from patchkit.store.files import write_files
 from patchkit.store.location import series_option
 
@@ -137,15 +138,25 @@ def _place(draft: Path, file: Path, text: bytes) -> None:
 
 
 def read_open(series: Path) -> Path | None:
-    """Return where the edit directory of the unfinished rebase is, or None. Raises StoreError."""
+    """Return where the edit directory of the unfinished rebase is, or None.
+
+    Raises StoreError where the file does not say so, TreeError where it cannot be read: it may say so all the same.
+    """
     file = series / ROOM / OPEN
-    if not os.path.lexists(file):
-        return None
     hint = f"drop the rebase with `patchkit rebase --abort{series_option(series)}`; the series is as it was"
-    if file.is_symlink():
-        raise StoreError(str(file), None, "is a link, and links are not followed", hint=hint)
     try:
-        place = Path(load_document(_Open, file).edit_dir)
+        # That it is there is asked with lstat(2), whose other answers lexists takes for none.
+        if stat.S_ISLNK(file.lstat().st_mode):
+            raise StoreError(str(file), None, "is a link, and links are not followed", hint=hint)
+        text = file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except IsADirectoryError:
+        text = b""
+    except OSError as error:
+        raise TreeError(f"cannot read {file}: {error.strerror or error}") from error
+    try:
+        place = Path(parse_document(_Open, text, str(file)).edit_dir)
     except StoreError as error:
         raise StoreError(str(file), None, "is no whole open.yaml: empty, cut or changed", hint=hint) from error
     if place.name in ("", ".."):

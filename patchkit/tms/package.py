@@ -144,10 +144,10 @@ def _unpacked(wheel: Path, cache: Path) -> Path:
         _unpack(wheel, building)
         try:
             building.rename(place)
-        except OSError:
+        except OSError as error:
             # Somebody else may have been faster; what they unpacked is the same.
             if not place.is_dir():
-                raise
+                raise TmsFileError(f"cannot write {place}: {error.strerror or error}") from error
     return place
 
 

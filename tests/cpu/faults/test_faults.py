@@ -61,6 +61,8 @@ SAMPLE = [
     ("patching at import", "ENOSPC"),
     ("check-upstream --update", "ENOSPC"),
     ("init", "ENOSPC"),
+    ("tms identify", "EXDEV"),
+    ("rebase --abort elsewhere", "EIO on reads"),
 ]
 
 

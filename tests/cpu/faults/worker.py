@@ -190,6 +190,8 @@ class Stage:
             trial.wrong.append("hangs")
         if code in (99, 255) or "Traceback" in said:
             trial.wrong.append(f"a bug was told: {said[-600:]}")
+        if any(words in said for words in self.scenario.partly):
+            return trial
         trial.wrong += self.neither(now, new)
         if fault["action"] is Action.FAIL:
             trial.wrong += self._wrong_about_it(code, now, said, new)
@@ -248,6 +250,7 @@ def _theirs(state: State) -> State:
         for path, value in state.items()
         if isinstance(value, tuple)
         and not path.startswith("cache/")
+        and ".patchkit-" not in path
         and (path.endswith(".patchkit/manifest.json") or not any(name in path for name in own))
     }
 
@@ -263,6 +266,8 @@ def trials(stage: Stage, fault: str, every: int, offset: int) -> Iterator[Trial]
     """Try a fault at every so many calls."""
     if fault == "kill one" and not stage.several:
         return  # the same as a kill of all
+    if fault in stage.scenario.without:
+        return
     at = 1 + offset
     while (trial := stage.trial(fault, at)) is not None:
         yield trial
