@@ -106,9 +106,11 @@ def _numbering(numbers: Sequence[tuple[int, int]]) -> list[str]:
 
 def _read(path: Path) -> bytes:
     try:
-        size = path.stat().st_size
-        if size > MAX_SIZE:
-            raise UsageError(f"{path} has {size // 2**20} MiB; a patch of at most {MAX_SIZE // 2**20} MiB is imported")
-        return path.read_bytes()
+        with path.open("rb") as stream:
+            # A pipe or a device has no size to ask for.
+            text = stream.read(MAX_SIZE + 1)
     except OSError as error:
         raise TreeError(f"cannot read {path}: {error.strerror or error}") from error
+    if len(text) > MAX_SIZE:
+        raise UsageError(f"{path} is too large; a patch of at most {MAX_SIZE // 2**20} MiB is imported")
+    return text

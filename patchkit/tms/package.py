@@ -20,6 +20,8 @@ NAME = "torch_memory_saver"
 
 _LIBRARY = re.compile(r"torch_memory_saver_(?P<mode>cpp|hook_mode_preload|hook_mode_torch)(?:_\w+)?(?:\.[\w.-]+)?\.so")
 _METADATA = re.compile(rf"{NAME}-[^/]+\.dist-info")
+_MOST = 1 << 30
+"""Bytes that a wheel may unpack to; a real one has a few million."""
 _INSTALL = "pip install 'torch_memory_saver>=0.0.10'"
 
 
@@ -156,6 +158,8 @@ def _unpack(wheel: Path, into: Path) -> None:
         with zipfile.ZipFile(wheel) as archive:
             if not any(name.startswith((f"{NAME}/", NAME)) for name in archive.namelist()):
                 raise TmsFileError(f"{wheel.name} is no wheel of torch_memory_saver")
+            if sum(member.file_size for member in archive.infolist()) > _MOST:
+                raise TmsFileError(f"{wheel.name} would unpack to more than {_MOST >> 20} MiB")
             # zipfile leaves no member outside the folder: it drops "..", drives and leading slashes.
             archive.extractall(into)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:

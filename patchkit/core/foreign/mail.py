@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from email.errors import HeaderParseError
+from email.errors import CharsetError, HeaderParseError
 from email.header import decode_header, make_header
 from email.utils import parsedate_to_datetime
 
@@ -99,7 +99,7 @@ def _body(text: list[str], start: int) -> tuple[str, tuple[int, ...]]:
 def _decoded(value: str) -> str:
     try:
         return str(make_header(decode_header(value)))
-    except (HeaderParseError, LookupError, UnicodeDecodeError):
+    except (CharsetError, HeaderParseError, LookupError, UnicodeDecodeError):
         return value
 
 

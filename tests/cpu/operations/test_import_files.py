@@ -106,3 +106,8 @@ def test_mails_that_are_missing_or_in_another_order_are_told(
         path.write_bytes(text)
 
     assert read_files(paths).notes == notes
+
+
+def test_of_what_has_no_size_no_more_is_read_than_a_patch_may_have() -> None:
+    with pytest.raises(UsageError, match="/dev/zero is too large; a patch of at most 64 MiB is imported"):
+        read_files([Path("/dev/zero")])

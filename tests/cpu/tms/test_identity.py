@@ -151,6 +151,17 @@ def test_a_wheel_of_something_else_is_refused(tmp_path: Path) -> None:
         package_at(tmp_path / "a-1-py3-none-any.whl", cache=tmp_path / "cache")
 
 
+def test_a_wheel_that_unpacks_to_more_than_a_gigabyte_is_refused_before_it_is(tmp_path: Path) -> None:
+    name = "torch_memory_saver_cpp.abi3.so"
+    with zipfile.ZipFile(tmp_path / "a.whl", "w", zipfile.ZIP_DEFLATED) as archive, archive.open(name, "w") as member:
+        for _ in range(1025):
+            member.write(bytes(1 << 20))
+
+    with pytest.raises(TmsFileError, match=r"a\.whl would unpack to more than 1024 MiB"):
+        package_at(tmp_path / "a.whl", cache=tmp_path / "cache")
+    assert list((tmp_path / "cache" / "tms-wheels").iterdir()) == []
+
+
 def test_a_file_that_cannot_be_read_is_told(installed: Install, monkeypatch: pytest.MonkeyPatch) -> None:
     site = installed("0.0.9")
 

@@ -45,6 +45,9 @@ def test_headers_that_cannot_be_decoded_stay_as_they_are() -> None:
     odd = head("From: =?nonsense?q?a?= <a@b>\nDate: never\nSubject: x\n\n")
 
     assert odd == MailHead(subject="x", author="=?nonsense?q?a?= <a@b>")
+    # A byte that is no ASCII in the name of a charset.
+    odd = head("From: =?x-\u00e9?q?a?= <a@b>\nSubject: x\n\n")
+    assert odd == MailHead(subject="x", author="=?x-\u00e9?q?a?= <a@b>")
 
 
 def test_only_git_s_separator_begins_a_mail() -> None:
