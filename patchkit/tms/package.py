@@ -14,7 +14,6 @@ from functools import cached_property
 from pathlib import Path
 
 from patchkit.errors import TmsFileError, TmsNotFoundError
-from patchkit.unfinished import unfinished
 
 NAME = "torch_memory_saver"
 
@@ -141,6 +140,8 @@ def _unpacked(wheel: Path, cache: Path) -> Path:
     place = cache / "tms-wheels" / sha256(content_of(wheel))
     if place.is_dir():
         return place
+    from patchkit.unfinished import unfinished  # noqa: PLC0415 - only wheels need it
+
     place.parent.mkdir(parents=True, exist_ok=True)
     with unfinished(place, folder=True) as building:
         _unpack(wheel, building)

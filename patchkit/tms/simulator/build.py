@@ -14,7 +14,6 @@ from importlib.resources import files
 from pathlib import Path
 
 from patchkit.errors import SimulatorError
-from patchkit.unfinished import unfinished
 
 RUNTIMES = (12, 13)
 """CUDA majors that there is a runtime for."""
@@ -34,6 +33,8 @@ def simulator(cache: Path) -> Path:
     compiler = _compiler()
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
+        from patchkit.unfinished import unfinished  # noqa: PLC0415 - only building needs it
+
         with unfinished(place, folder=True) as building:
             _build(compiler, building)
             building.rename(place)
