@@ -4,6 +4,7 @@ Apart from the engine that finds it, so that a report can be read and shown with
 """
 
 # No postponed annotations here: msgspec would compile each one again at every start.
+import re
 from collections import Counter
 
 from patchkit.core.report import Item
@@ -93,3 +94,13 @@ def signature_parts(signature: str) -> list[str]:
             parts.append(signature[start:at].strip())
             start = at + 1
     return [part for part in parts if part]
+
+
+_PULL_REQUEST = re.compile(r"\(#(\d{1,9})\)\s*$")
+_MERGED = re.compile(r"^Merge pull request #(\d{1,9}) ")
+
+
+def pull_request(subject: str) -> int | None:
+    """Return the number of the pull request that the subject of a commit names; None when it names none."""
+    found = _PULL_REQUEST.search(subject) or _MERGED.match(subject)
+    return int(found[1]) if found else None

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timezone
 
+from patchkit.core.carry_report import pull_request
 from patchkit.core.history.descent import cause
 from patchkit.core.history.graph import Commit, Graph
 from patchkit.core.history.spans import BadSpan, HunkState, bad_spans, spans_of
 from patchkit.core.history_report import BreakReport, CommitHistory, HunkHistory, Place, SpanReport, StateReport
 from patchkit.operations.history_states import Row, StateTable
-
-_PULL_REQUEST = re.compile(r"\(#(\d{1,9})\)\s*$")
-_MERGED = re.compile(r"^Merge pull request #(\d{1,9}) ")
 
 MovedTo = Callable[[str, str], "str | None"]
 """Tells where a commit moved a path to."""
@@ -24,14 +21,13 @@ def place_of(commit: Commit) -> Place:
     """Return a commit for the report."""
     # A subject is anybody's text: no escape sequence in it may reach a terminal or a page.
     subject = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in commit.subject)
-    pull = _PULL_REQUEST.search(subject) or _MERGED.match(subject)
     return Place(
         id=commit.id,
         name=commit.id[:10],
         date=day(commit.time),
         time=commit.time,
         subject=subject,
-        pull_request=int(pull[1]) if pull else None,
+        pull_request=pull_request(subject),
         merge=commit.is_merge,
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Set
 
 import msgspec
 
-from patchkit.core.carry_report import CommitReport
+from patchkit.core.carry_report import CommitReport, pull_request
 from patchkit.errors import TreeError
 from patchkit.trees.git import GitTree
 
@@ -17,8 +17,6 @@ MOST = 3
 """Commits that are named for one hunk."""
 
 _BLAMED = re.compile(r"([0-9a-f]{40}) \d+ \d+")
-_PULL_REQUEST = re.compile(r"\(#(\d{1,9})\)\s*$")
-_MERGED = re.compile(r"^Merge pull request #(\d{1,9}) ")
 
 
 class Touched(msgspec.Struct, frozen=True):
@@ -137,6 +135,5 @@ def _reports(tree: GitTree, commits: Iterable[str], seconds: float) -> list[Comm
     found: list[CommitReport] = []
     for line in printed.decode("utf-8", "replace").splitlines():
         commit, _, subject = line.partition("\t")
-        match = _PULL_REQUEST.search(subject) or _MERGED.match(subject)
-        found.append(CommitReport(commit, subject, int(match[1]) if match else None))
+        found.append(CommitReport(commit, subject, pull_request(subject)))
     return found
