@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -28,7 +29,7 @@ Ask = Callable[[str, str], Answer]
 
 ROOT = Path(patchkit.__file__).parents[1]  # The child imports what it shares with `patchkit tms cycle`.
 WORKER = Path(__file__).with_name("worker.py")
-LIMIT = 300  # seconds for one child; it takes five
+LIMIT = 300  # seconds for one child; it takes two
 MOST = 8  # children at a time, half a GiB each
 
 
@@ -89,11 +90,59 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     session.stash[_ASKED] = asked
 
 
+class Workers:
+    """Processes of worker.py, one for each thread that asks, each with one order at a time."""
+
+    def __init__(self) -> None:
+        self._mine = threading.local()
+        self._all: list[subprocess.Popen[str]] = []
+
+    def run(self, tree: Path, scenarios: list[str], folder: Path) -> Answer:
+        """Have them run in a process of their own, and return its result."""
+        result, errors = folder / "result.json", folder / "errors.txt"
+        order = {"tree": str(tree), "scenarios": scenarios, "out": str(result), "errors": str(errors), "limit": LIMIT}
+        worker = self._worker()
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        worker.stdin.write(json.dumps(order) + "\n")
+        worker.stdin.flush()
+        if (code := worker.stdout.readline().strip()) != "0":
+            said = errors.read_text(encoding="utf-8", errors="replace") if errors.exists() else "nothing"
+            raise RuntimeError(f"the child of {tree} ended with {code or worker.wait()}:\n{said[-4000:]}")
+        answers: Answer = json.loads(result.read_text(encoding="utf-8"))
+        return answers
+
+    def close(self) -> None:
+        """End them."""
+        for worker in self._all:
+            # Its input ends, and so does it.
+            worker.communicate()
+
+    def _worker(self) -> subprocess.Popen[str]:
+        if not hasattr(self._mine, "worker"):
+            self._mine.worker = subprocess.Popen(
+                [sys.executable, "-B", str(WORKER)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env={
+                    **os.environ,
+                    "CUDA_VISIBLE_DEVICES": "",
+                    "OMP_NUM_THREADS": "1",
+                    "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
+                },
+            )
+            self._all.append(self._mine.worker)
+        worker: subprocess.Popen[str] = self._mine.worker
+        return worker
+
+
 class Runs:
-    """The children, a processor each, started in the order of the tests."""
+    """The answers for all trees, asked for in the order of the tests."""
 
     def __init__(self, asked: dict[tuple[str, str], list[str]], folder: Path) -> None:
         self._folder = folder
+        self._workers = Workers()
         self._pool = ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, MOST))
         self._results: dict[tuple[str, str], Future[Answer]] = {
             key: self._pool.submit(self._run, *key, scenarios) for key, scenarios in asked.items()
@@ -110,6 +159,7 @@ class Runs:
     def close(self) -> None:
         """Drop what no test waits for any more."""
         self._pool.shutdown(cancel_futures=True)
+        self._workers.close()
 
     def _run(self, kind: str, target: str, scenarios: list[str]) -> Answer:
         """Make the tree, run the child, and remove the tree, as twenty releases fill a disk."""
@@ -117,26 +167,7 @@ class Runs:
         folder.mkdir()
         with contextlib.ExitStack() as stack:
             stack.callback(shutil.rmtree, folder)
-            tree = TREES[kind](target, folder / "tree")
-            result = folder / "result.json"
-            chosen = [part for scenario in scenarios for part in ("--scenario", scenario)]
-            child = subprocess.run(
-                [sys.executable, "-B", str(WORKER), "--tree", str(tree), "--out", str(result), *chosen],
-                capture_output=True,
-                text=True,
-                timeout=LIMIT,
-                check=False,
-                env={
-                    **os.environ,
-                    "CUDA_VISIBLE_DEVICES": "",
-                    "OMP_NUM_THREADS": "1",
-                    "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
-                },
-            )
-            if child.returncode != 0:
-                raise RuntimeError(f"the child of the {kind} tree of {target} failed:\n{child.stderr[-4000:]}")
-            answers: Answer = json.loads(result.read_text(encoding="utf-8"))
-            return answers
+            return self._workers.run(TREES[kind](target, folder / "tree"), scenarios, folder)
 
 
 @pytest.fixture(scope="session")
