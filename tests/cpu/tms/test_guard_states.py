@@ -3,7 +3,7 @@
 The first test runs on a torch_memory_saver without memory, with sequences that hypothesis makes up and shortens. The
 second one runs on the real library under the simulator, where a mistake ends the process.
 
-PATCHKIT_SEQUENCES is how many sequences each of them runs (usually 300, and 400 for each build and hook mode).
+PATCHKIT_SEQUENCES is how many sequences each of them runs (usually 300, and 150 for each build and hook mode).
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def test_no_sequence_ends_the_process(wheel: Wheel, simulated: Path, tmp_path: P
     job = {
         "saver": str(wheel(version).root),
         "hook": hook,
-        "sequences": int(SEQUENCES or 400),
+        "sequences": int(SEQUENCES or 150),
         "calls": CALLS,
         "out": str(out),
         "torch": False,
