@@ -6,7 +6,6 @@ import ast
 import symtable
 import warnings
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import Final
 
 from patchkit.core.remembered import remembered
@@ -103,9 +102,16 @@ _NO_NODES: Final = frozenset(
 _NO_CHILDREN: Final = (ast.Constant, ast.Global, ast.MatchSingleton, ast.Nonlocal, ast.alias)
 
 
-@cache
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    return () if issubclass(kind, _NO_CHILDREN) else tuple(field for field in kind._fields if field not in _NO_NODES)
+class _FieldsWithNodes(dict[type[ast.AST], tuple[str, ...]]):
+    """The fields of a kind of node that hold nodes worth a visit, found when they are first asked for."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        found = () if issubclass(kind, _NO_CHILDREN) else tuple(name for name in kind._fields if name not in _NO_NODES)
+        self[kind] = found
+        return found
+
+
+_fields: Final = _FieldsWithNodes()
 
 
 def children(node: ast.AST) -> list[ast.AST]:
@@ -114,8 +120,12 @@ def children(node: ast.AST) -> list[ast.AST]:
     ``ast.iter_child_nodes`` gives those too, and takes three times as long; walks are most of what gates cost.
     """
     found: list[ast.AST] = []
+    fields = _fields[type(node)]
+    # Names and constants, which are most of what there is.
+    if not fields:
+        return found
     values = node.__dict__
-    for field in _fields(type(node)):  # type: ignore[arg-type] # mypy takes the class for an instance
+    for field in fields:
         value = values.get(field)
         if type(value) is list:
             found += [child for child in value if child is not None] if None in value else value
@@ -130,7 +140,16 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
     while pending:
         found = pending.pop()
         yield found
-        pending += children(found)
+        # As ``children`` does it, without a call for each node.
+        fields = _fields[type(found)]
+        if fields:
+            values = found.__dict__
+            for field in fields:
+                value = values.get(field)
+                if type(value) is list:
+                    pending += [child for child in value if child is not None] if None in value else value
+                elif value is not None and type(value) is not str:
+                    pending.append(value)
 
 
 def statements(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
