@@ -2,7 +2,9 @@
 
     python -m benchmarks.carry.speed --git CLONE [--rounds 3] [--json FILE]
 
-One process, one case after another; of each case the best of the rounds counts, since machines are noisy. Peak memory
+One process, one case after another; of each case the best of the rounds counts, since machines are noisy. With a clone
+the series is carried from each release to the next one as well, all patches on all files, each pair for the first time:
+nothing that an earlier round found is known to it. Peak memory
 is that of a process of its own that carries one file, beside that of a process that only imports patchkit.
 """
 
@@ -15,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.carry.cases import Texts, load_cases, with_texts
@@ -64,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     figures: dict[str, float] = {}
     if options.git:
         figures |= _of_manifests(options.git, options.rounds)
+        figures |= _of_series(options.git, options.rounds)
     figures["peak MiB, import only"] = peak_mib(0, conflicting=False)
     for size in SIZES:
         for kind, conflicting in (("line merge", False), ("both sides touch", True)):
@@ -99,6 +103,50 @@ def _of_manifests(clone: Path, rounds: int) -> dict[str, float]:
         f"slowest ms ({slowest_id}, {lines_of_slowest} lines)": slowest,
         f"largest file ms ({most_lines} lines)": of_largest,
     }
+
+
+def _of_series(clone: Path, rounds: int) -> dict[str, float]:
+    """Carry the series from each release to the next, in a process of its own for each round."""
+    script = (
+        "import json, sys\n"
+        "from pathlib import Path\n"
+        "from benchmarks.carry.speed import series_ms\n"
+        "print(json.dumps(series_ms(Path(sys.argv[1]))))\n"
+    )
+    checkout = Path(__file__).resolve().parents[2]
+    command = [sys.executable, "-c", script, str(clone)]
+    rows = [
+        json.loads(subprocess.run(command, cwd=checkout, check=True, capture_output=True, text=True).stdout)
+        for _ in range(rounds)
+    ]
+    best = [min(times) for times in zip(*rows, strict=True)]
+    return {
+        "pairs of releases": len(best),
+        "the series from a release to the next, median ms": statistics.median(best),
+        "the series from a release to the next, slowest ms": max(best),
+    }
+
+
+def series_ms(clone: Path) -> list[float]:
+    """Return the processor time of carrying the whole series to each release that has a tag, from the one before it."""
+    from patchkit.operations.history_carry import Carrier
+    from patchkit.operations.layers import layers
+    from patchkit.operations.sources import load_workspace
+    from patchkit.trees.git import GitTree
+
+    workspace = load_workspace()
+    series = workspace.sources.series
+    releases = [target for target in workspace.targets if target.tag is not None]
+    times = []
+    for base, target in pairwise(releases):
+        from_tree, onto = (GitTree(clone, str(each.tag)) for each in (base, target))
+        carrier = Carrier(layers(series, base, from_tree.read), base)
+        texts = [(path, onto.read(path)) for path in carrier.hunks]
+        begin = time.process_time()
+        for path, text in texts:
+            carrier.on(path, text)
+        times.append((time.process_time() - begin) * 1000)
+    return times
 
 
 if __name__ == "__main__":
