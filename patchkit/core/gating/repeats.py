@@ -6,6 +6,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -18,6 +19,10 @@ from patchkit.core.scopes import MODULE
 # Lines of which alone no run is made: an entry on a line of its own, a branch, a way out.
 _NO_STATEMENT: Final = re.compile(rb"[^()\[\]{}]*,$|(?:else|try|finally):$|(?:pass|break|continue|return(?: None)?)$")
 
+_GOES_ON: Final = (b"(", b"[", b"{", b",", b":", b"\\")
+"""At the end of a line that is only the beginning of a statement."""
+_SHORT: Final = 3
+"""Characters of a line, such as a closing bracket, that may be anywhere and is no suspect."""
 _FEW: Final = 8
 """Up to so many lines a search for each takes less time than to compare the lines of three texts."""
 
@@ -89,14 +94,38 @@ def _read(content: bytes, names: frozenset[bytes]) -> tuple[ast.Module | None, l
 
 def _suspects(base: bytes, changed: bytes, target: bytes, result: bytes) -> frozenset[bytes]:
     """Return the lines of which the patch brings some and the result has more than anybody else, scopes aside."""
-    new = {line for line in more_lines(changed, base) if len(line) > 3 and not line.startswith(b"#")}
+    new = {line for line in more_lines(changed, base) if len(line) > _SHORT and not line.startswith(b"#")}
     if len(new) <= _FEW:
         # What stands in the result once, be it as a part of a line, cannot stand there more often than elsewhere.
         new = {line for line in new if result.count(line) > 1}
     for other in (target, changed):
         if new:
             new &= more_lines(result, other)
+    new = _that_go_on(new, result)
     return frozenset() if all(map(_NO_STATEMENT.match, new)) else frozenset(new)
+
+
+def _that_go_on(suspects: set[bytes], result: bytes) -> set[bytes]:
+    """Return the suspects without those that only begin a statement of which no line that follows is one as well.
+
+    ``if (`` comes more often in most results, and stands in most functions.
+    """
+    if not any(line.endswith(_GOES_ON) for line in suspects):
+        return suspects
+    lines = [line for text in result.split(b"\n") if (line := text.strip()) and not line.startswith(b"#")]
+    behind: dict[bytes, set[bytes]] = {}
+    for line, other in pairwise(lines):
+        if line in suspects:
+            behind.setdefault(line, set()).add(b"" if len(other) <= _SHORT else other)
+    while True:
+        alive = {
+            line
+            for line in suspects
+            if not line.endswith(_GOES_ON) or not behind.get(line, set()).isdisjoint({b"", *suspects})
+        }
+        if alive == suspects:
+            return alive
+        suspects = alive
 
 
 _Path = tuple[tuple[ast.AST, str], ...]

@@ -25,6 +25,17 @@ _NEXT: Final = re.compile(r"\n(?=class[ \t]|def[ \t]|async[ \t]+def[ \t])")
 _MEMBER: Final = re.compile(r"\n( +)(?:async )?def ")
 _WORD: Final = re.compile(r"\w+")
 _BRACKET: Final = re.compile(r"[()\[\]{}]")
+_NO_CODE: Final = re.compile(
+    "|".join(
+        [
+            r'''"{3}(?:[^\\]|\\.)*?"{3}|"(?!"")(?:[^"\\\n]|\\.)*"''',
+            r"""'{3}(?:[^\\]|\\.)*?'{3}|'(?!'')(?:[^'\\\n]|\\.)*'""",
+            r"#[^\n]*",
+        ]
+    ),
+    re.DOTALL,
+)
+"""A string or comment, read from where neither is open."""
 
 
 class _Chunk(NamedTuple):
@@ -121,12 +132,17 @@ def _members(chunk: str) -> tuple[_Chunk, ...]:
 
 def _is_balanced(part: str) -> bool:
     """Tell whether no string and no bracket goes on behind a part, as far as signs tell: in Python none can."""
+    # A docstring may have a bracket alone, as that of a half-open range; most have none, and are not looked for.
+    return _is_whole(part) and (_closes(part) or _closes(_NO_CODE.sub("", part)))
+
+
+def _closes(text: str) -> bool:
     depth = 0
-    for sign in _BRACKET.findall(part):
+    for sign in _BRACKET.findall(text):
         depth += 1 if sign in "([{" else -1
         if depth < 0:
             return False
-    return depth == 0 and _is_whole(part)
+    return depth == 0
 
 
 def _is_whole(chunk: str) -> bool:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
+from patchkit.core.gating import repeats as gate
 from patchkit.core.gating.repeats import Repeat, repeats
 
 from ..programs import changed_programs
@@ -155,3 +156,24 @@ def test_own_base_has_none(pair: tuple[bytes, bytes]) -> None:
     base, changed = pair
 
     assert repeats(base, changed, base, changed) == ()
+
+
+def test_a_line_that_only_begins_a_statement_is_no_suspect_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    def condition(name: str) -> bytes:
+        return f"if (\n    {name}_is_set\n    and {name}_is_wanted\n):\n    use({name})\n".encode()
+
+    one, ours, theirs = map(condition, ("one", "ours", "theirs"))
+    monkeypatch.setattr(gate, "parse", pytest.fail)
+
+    assert repeats(one, one + ours, theirs + one, theirs + one + ours) == ()
+
+
+def test_a_statement_over_several_lines_stands_twice() -> None:
+    call = b"register(\n    # what it is\n    first_of_all,\n    x\n)\nregister_the_rest()\n"
+
+    assert repeats(b"a = 1\n", b"a = 1\n" + call, call + b"a = 1\n", call + b"a = 1\n" + call) == (
+        Repeat("<module>", 8, 2, upstreamed=True),
+    )
+    assert repeats(b"", b"call(\n  x\n)\n", b"call(\n  x\n)\n", b"call(\n  x\n)\n" * 2) == (
+        Repeat("<module>", 4, 1, upstreamed=True),
+    )

@@ -92,6 +92,10 @@ _members = st.lists(
             "  def f(self): compute(1, 2)\n",
             "    # compute(1, 2)\n# compute(1, 2)\n",
             '    """Text.\n\n    def f(self):\n    compute(1, 2)\n"""\n',
+            '    def h(self):\n        """[0, 5) of it."""\n        compute(1, 2)\n',
+            '        # a bracket ( and a quote " alone\n',
+            "        x = \"(\" + '['\n",
+            "        x = 'one\n    def g(self):\n        two'\n",
             "        x = (\n    def g(self):\n",
             ")\n",
             "compute(1, 2)\n",
@@ -108,3 +112,17 @@ def test_the_functions_of_a_class_say_what_the_class_says(head: str, members: st
 
     assert repeated._places(repeated._members(whole.text)) == repeated._places([whole])
     assert "".join(part.text for part in repeated._members(whole.text)) == whole.text
+
+
+def test_a_class_is_cut_where_a_bracket_stands_alone_in_a_string_or_a_comment() -> None:
+    members = (
+        '    """The half-open range [begin, end)."""\n\n',
+        '    def f(self):\n        return "("  # and {\n\n',
+        "    def g(self):\n        return 0\n",
+    )
+
+    assert repeated._members("class C:\n" + "".join(members)) == (
+        repeated._Chunk("", "class C:\n" + members[0]),
+        repeated._Chunk("C", members[1]),
+        repeated._Chunk("C", members[2]),
+    )
