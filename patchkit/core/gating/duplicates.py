@@ -12,7 +12,7 @@ import msgspec
 
 from patchkit.core.gating.constants import constants
 from patchkit.core.gating.focus import Touched
-from patchkit.core.gating.parsing import Definition, children
+from patchkit.core.gating.parsing import LEAVES, Definition, children
 from patchkit.core.scopes import MODULE
 
 # Decorators under which a second definition of the same name belongs to the first.
@@ -23,7 +23,6 @@ _TELLING: Final = frozenset(
     | {ast.Module, ast.For, ast.AsyncFor, ast.While, ast.If, ast.With, ast.AsyncWith, ast.Try, ast.ExceptHandler}
     | {ast.match_case, getattr(ast, "TryStar", ast.Try)}
 )
-_LEAVES: Final = frozenset({ast.Name, ast.Constant})
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -63,7 +62,7 @@ def doubled(  # noqa: PLR0912 - one branch a kind of node
         if touched is not None and not touched.node(node):
             continue
         if type(node) not in _TELLING:
-            pending += [(child, scope) for child in children(node) if type(child) not in _LEAVES]
+            pending += [(child, scope) for child in children(node) if type(child) not in LEAVES]
             continue
         inner = scope
         match node:

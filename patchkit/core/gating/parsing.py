@@ -99,6 +99,8 @@ _NO_NODES: Final = frozenset(
     {"arg", "attr", "conversion", "ctx", "id", "is_async", "kind", "kwd_attrs", "level", "module", "op", "ops", "rest"}
     | {"simple", "type_comment", "type_ignores"}
 )
+LEAVES: Final = frozenset({ast.Name, ast.Constant})
+"""Most of the nodes of a tree; there are none below them."""
 _NO_CHILDREN: Final = (ast.Constant, ast.Global, ast.MatchSingleton, ast.Nonlocal, ast.alias)
 
 

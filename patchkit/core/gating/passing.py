@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
-from patchkit.core.gating.layout import layout
-from patchkit.core.gating.parsing import Definition, Function, children, parse
+from patchkit.core.gating.layout import Chunk, layout
+from patchkit.core.gating.parsing import LEAVES, Definition, Function, children, parse
 from patchkit.core.gating.references import has_word
 from patchkit.core.remembered import remembered
 from patchkit.core.scopes import MODULE
@@ -76,7 +76,7 @@ class Calls:
                 is_member = True
             elif isinstance(node, Function):
                 is_member = False
-            pending += [(child, scope, owner, is_member) for child in children(node)]
+            pending += [(child, scope, owner, is_member) for child in children(node) if type(child) not in LEAVES]
         for node, scope, owner in found:
             self._call(node, scope or MODULE, owner)
 
@@ -128,11 +128,22 @@ def calls(content: bytes, names: frozenset[bytes]) -> Calls | None:
 
 
 def excerpt(content: bytes, names: frozenset[bytes]) -> bytes:
-    """Return ``content`` with stubs for functions that have none of ``names`` in them, constructors aside."""
-    chunks = layout(content).chunks
-    functions = (match for chunk in chunks for match in chunk.functions if match["name"] != b"__init__")
-    others = frozenset(match[0] for match in functions if not any(has_word(match[0], name) for name in names))
-    return b"".join(chunk.without(others) for chunk in chunks)
+    """Return ``content`` with stubs for functions that have none of ``names`` in them.
+
+    The constructor of a class that is called one of ``names`` stays, and with it those beside it.
+    """
+    return b"".join(_shown(chunk, names) for chunk in layout(content).chunks)
+
+
+def _shown(chunk: Chunk, names: frozenset[bytes]) -> bytes:
+    is_made = any(b"class " + name in chunk.text for name in names)
+    return chunk.without(
+        frozenset(
+            match[0]
+            for match in chunk.functions
+            if not (is_made and match["name"] == b"__init__") and not any(has_word(match[0], name) for name in names)
+        )
+    )
 
 
 def misled(changed: Calls, target: Calls, result: Calls) -> Iterator[tuple[Passed, str, bool]]:

@@ -98,13 +98,31 @@ def test_what_the_other_side_passes_itself_goes_through() -> None:
     assert found(calling, reworded + "f(1, old=3)\n", result + "f(1, old=3)\n") == []
 
 
-def test_an_excerpt_has_the_functions_with_the_names_and_the_constructors() -> None:
-    text = "class C:\n    x = 1\n\n    def __init__(self):\n        one()\n\n    def a(self):\n        call(1)\n\n"
-    other = "    def b(self):\n        g(1)\n"
+CLASS = """\
+class C:
+    x = 1
 
-    found = excerpt((text + other).encode(), frozenset({b"call"}))
+    def __init__(self):
+        one()
 
-    assert found.decode() == text + "    def b(*_a,**_k):pass\n\n"
+    def a(self):
+        call(1)
+
+    def b(self):
+        g(1)
+"""
+
+
+@pytest.mark.parametrize(("name", "shown"), [("call", {"a"}), ("C", {"__init__"}), ("g", {"b"}), ("one", {"__init__"})])
+def test_an_excerpt_has_the_functions_with_a_name_and_the_constructor_of_a_class(name: str, shown: set[str]) -> None:
+    bodies = {"__init__": "(self):\n        one()\n", "a": "(self):\n        call(1)\n", "b": "(self):\n        g(1)\n"}
+    expected = CLASS
+    for function, body in bodies.items():
+        if function not in shown:
+            # As many lines as there were.
+            expected = expected.replace(f"{function}{body}", f"{function}(*_a,**_k):pass\n\n")
+
+    assert excerpt(CLASS.encode(), frozenset({name.encode()})).decode() == expected
 
 
 def test_what_the_author_calls_so_is_fine() -> None:
