@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from patchkit.core.gating.excerpts import excerpts
 from patchkit.core.gating.focus import only
@@ -68,8 +69,8 @@ def fingerprint(content: bytes, scope: str) -> Fingerprint | None:
     None stands for ``<module>``, a scope that ``content`` does not have, and a text that the running Python cannot
     read. Several definitions of one name (overloads, branches of an ``if``) are taken together, in order.
     """
-    tree = parse(only(content, frozenset({scope.split(".", maxsplit=1)[0].encode()}))) or parse(content)
-    found = {} if tree is None else _by_name(tree)
+    cut = only(content, frozenset({scope.split(".", maxsplit=1)[0].encode()}))
+    found = _by_name(cut) or _by_name(content) or {}
     return _fingerprint(found[scope]) if scope in found else None
 
 
@@ -110,14 +111,14 @@ def drifts(base: bytes, target: bytes, scopes: Iterable[str]) -> dict[str, tuple
 @remembered(most=1_000_000)
 def _drifts_in(base: bytes, target: bytes, *scopes: str) -> tuple[tuple[Drift, ...], ...] | None:
     """Return the drift of each scope and of the signatures around it; None where one of the texts is no Python."""
-    old, new = parse(base), parse(target)
-    if old is None or new is None:
+    before, after = _by_name(base), _by_name(target)
+    if before is None or after is None:
         return None
-    before, after = _by_name(old), _by_name(new)
 
     @cache
     def compared(name: str, *, whole: bool) -> Drift | None:
-        return _compare(name, before[name], after.get(name), whole=whole) if name in before else None
+        found = _compare(name, before[name], after.get(name), whole=whole) if name in before else None
+        return found if found is None or DriftKind.BODY not in found.kinds else _with_calls(found, base, target)
 
     return tuple(
         tuple(drift for name in (scope, *_around(scope)) if (drift := compared(name, whole=name == scope)) is not None)
@@ -131,12 +132,30 @@ def _around(scope: str) -> Iterator[str]:
         yield scope
 
 
-def _by_name(tree: ast.Module) -> dict[str, list[Definition]]:
-    """Return the definitions in a tree by qualified name."""
+@remembered(most=1_000_000, lasting=False)
+def _by_name(content: bytes) -> dict[str, list[Definition]] | None:
+    """Return the definitions in a text by qualified name; None when it is no Python."""
+    tree = parse(content)
+    if tree is None:
+        return None
     found: dict[str, list[Definition]] = {}
     for name, node in definitions(tree):
         found.setdefault(name, []).append(node)
     return found
+
+
+def _with_calls(drift: Drift, base: bytes, target: bytes) -> Drift:
+    """Return the drift of a scope that both texts have, with what is called in one of them only."""
+    before, after = _called_in(base, drift.scope), _called_in(target, drift.scope)
+    if before == after:
+        return drift
+    added, removed = tuple(sorted(after - before)), tuple(sorted(before - after))
+    return replace(drift, kinds=(*drift.kinds, DriftKind.CALLS), calls_added=added, calls_removed=removed)
+
+
+@remembered(most=1_000_000)
+def _called_in(content: bytes, scope: str) -> frozenset[str]:
+    return frozenset(_calls((_by_name(content) or {})[scope]))
 
 
 def _compare(scope: str, old: list[Definition], new: list[Definition] | None, *, whole: bool) -> Drift | None:
@@ -146,15 +165,9 @@ def _compare(scope: str, old: list[Definition], new: list[Definition] | None, *,
     # To write a signature takes longer than to compare its tree.
     if not _all_same(map(_head_nodes, old), map(_head_nodes, new)) and _signature(old) != _signature(new):
         kinds.append(DriftKind.SIGNATURE)
-    added: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
     if whole and not _all_same(_bodies(old), _bodies(new)):
         kinds.append(DriftKind.BODY)
-        before, after = _calls(old), _calls(new)
-        added, removed = tuple(sorted(after - before)), tuple(sorted(before - after))
-        if added or removed:
-            kinds.append(DriftKind.CALLS)
-    return Drift(scope, tuple(kinds), _signature(old), _signature(new), added, removed) if kinds else None
+    return Drift(scope, tuple(kinds), _signature(old), _signature(new)) if kinds else None
 
 
 def _bodies(nodes: list[Definition]) -> list[list[ast.stmt]]:

@@ -163,11 +163,26 @@ def statements(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         pending += below(found)
 
 
+class _FieldsWithBlocks(dict[type[ast.AST], tuple[str, ...]]):
+    """The fields of a kind of node that may hold statements, handlers or cases: none for most statements."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        blocks = ("body", "orelse", "finalbody", "handlers", "cases")
+        self[kind] = found = tuple(name for name in blocks if name in kind._fields)
+        return found
+
+
+_blocks: Final = _FieldsWithBlocks()
+
+
 def below(node: ast.AST) -> list[ast.AST]:
     """Return the statements, handlers and cases right below ``node``."""
-    values = node.__dict__
     found: list[ast.AST] = []
-    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+    fields = _blocks[type(node)]
+    if not fields:
+        return found
+    values = node.__dict__
+    for field in fields:
         value = values.get(field)
         if type(value) is list:  # a lambda's body and that of a conditional expression are no list
             found += value
@@ -181,7 +196,7 @@ def definitions(tree: ast.AST, around: str = "") -> Iterator[tuple[str, Definiti
             name = f"{around}.{child.name}" if around else child.name
             yield name, child
             yield from definitions(child, name)
-        else:
+        elif _blocks[type(child)]:
             yield from definitions(child, around)
 
 
