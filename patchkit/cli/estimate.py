@@ -10,6 +10,7 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from patchkit.errors import TreeError, UsageError
+from patchkit.reading import read_given
 from patchkit.store.files import write_reports
 from patchkit.tms.chart import as_png, as_svg, colour, in_words
 from patchkit.tms.estimate import Estimate
@@ -63,7 +64,7 @@ def read_arguments(file: Path | None, assignments: Sequence[str]) -> Arguments:
     found = Arguments({})
     if file is not None:
         try:
-            values = json.loads(file.read_text(encoding="utf-8"))
+            values = json.loads(read_given(file).decode())
         except OSError as error:
             raise TreeError(f"cannot read {file}: {error.strerror}") from error
         except UnicodeDecodeError as error:

@@ -12,16 +12,20 @@ import re
 
 from patchkit.core.carried import CarriedHunk, CarryResult, Conflict, Place, Status, Verdict
 from patchkit.core.carrying import Carrying
+from patchkit.core.comparison import is_python
 from patchkit.core.context_only import carry_patch
 from patchkit.core.line_endings import carried_with_endings
 from patchkit.core.lines import split_lines
 from patchkit.core.remembered import room_for
 from patchkit.core.renamed import renamed
-from patchkit.core.scopes import MODULE
+from patchkit.core.scopes import LARGEST_SOURCE, MODULE
 from patchkit.core.uncollected import uncollected
 from patchkit.core.versioned import carried_with_version
 
 __all__ = ["CarriedHunk", "CarryResult", "Conflict", "Place", "Status", "Verdict", "carry_file", "carry_patch"]
+
+LARGEST_TEXT = 16 << 20
+"""Bytes of the largest text, other than Python's, that is merged: words are compared in lines of any length."""
 
 # git writes a label behind them, other tools none.
 _MARKERS = re.compile(rb"^<{7}(?: |\r?$)", re.MULTILINE), re.compile(rb"^>{7}(?: |\r?$)", re.MULTILINE)
@@ -35,7 +39,7 @@ def carry_file(
     ``path`` decides by its suffix what the text is; ``python`` is the oldest Python version that the target promises to
     run on. The answer depends on the arguments alone. Nothing is raised, whatever the bytes are.
     """
-    refused = _refuse(base, changed, target)
+    refused = _refuse(base, changed, target, path)
     if refused is not None:
         return CarryResult(path, Status.CONFLICT, None, (_whole(base, changed, target, refused),))
 
@@ -54,9 +58,12 @@ def carry_file(
         return CarryResult(path, Status.CONFLICT, None, (_whole(base, changed, target, reason),))
 
 
-def _refuse(base: bytes, changed: bytes, target: bytes) -> str | None:
+def _refuse(base: bytes, changed: bytes, target: bytes, path: str) -> str | None:
     if changed in (base, target) or target == base:
         return None
+    most = LARGEST_SOURCE if is_python(path) else LARGEST_TEXT
+    if any(len(text) > most for text in (base, changed, target)):
+        return f"a file of more than {most >> 20} MiB that both sides changed is not merged"
     if any(b"\0" in text for text in (base, changed, target)):
         return "a binary file that both sides changed cannot be merged"
     if _has_markers(target) and not _has_markers(base):

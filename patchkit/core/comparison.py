@@ -13,7 +13,12 @@ from patchkit.core.merging.blocks import met_across_blanks
 from patchkit.core.merging.merge import Region, combine
 from patchkit.core.merging.surroundings import Outline, outline
 from patchkit.core.merging.windows import Sides
-from patchkit.core.scopes import MODULE
+from patchkit.core.scopes import LARGEST_SOURCE, MODULE
+
+
+def is_python(path: str) -> bool:
+    """Tell by its name whether a file is one of Python's."""
+    return path.endswith((".py", ".pyi"))
 
 
 class Comparison:
@@ -27,7 +32,7 @@ class Comparison:
         self.theirs = line_edits(base, target)
         """What the target changed: from the base's lines to the target's."""
         self.path = path
-        self.is_python = path.endswith((".py", ".pyi"))
+        self.is_python = is_python(path) and max(map(len, (base, changed, target))) <= LARGEST_SOURCE
         mine, yours = list(self.ours), list(self.theirs)
         if self.is_python:
             met_across_blanks(*self.sides, mine, yours)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from patchkit.core.paths import is_glob, matches
+from patchkit.core.scopes import LARGEST_SOURCE
 from patchkit.core.series import CheckSpec
 
 if TYPE_CHECKING:
@@ -68,11 +69,13 @@ class CheckResult(msgspec.Struct, frozen=True):
     intent: str
     missing: tuple[str, ...] = ()
     """Files that the check names and the tree does not have."""
+    unread: tuple[str, ...] = ()
+    """Files that are too large to be read as Python."""
 
     @property
     def ok(self) -> bool:
         """Whether the invariant holds."""
-        return len(self.found) == self.expected and not self.missing
+        return len(self.found) == self.expected and not self.missing and not self.unread
 
 
 FindLines = Callable[[CheckSpec, PythonText], "list[int]"]
@@ -87,12 +90,15 @@ def run_check(
     ``find_lines`` may answer from memory; by default the rule is run. Raises ValueError when ast-grep refuses the rule.
     """
     find = find_lines or matching_lines
-    found: list[Match] = []
-    for path in sorted(files):
-        if any(matches(pattern, path) for pattern in check.files) and files[path].mentions(check.mentions):
-            found.extend(Match(path, line) for line in find(check, files[path]))
+    looked_at = [
+        path
+        for path in sorted(files)
+        if any(matches(pattern, path) for pattern in check.files) and files[path].mentions(check.mentions)
+    ]
+    unread = tuple(path for path in looked_at if len(files[path].content) > LARGEST_SOURCE)
+    found = [Match(path, line) for path in looked_at if path not in unread for line in find(check, files[path])]
     missing = tuple(pattern for pattern in check.files if not is_glob(pattern) and pattern not in files)
-    return CheckResult(patch, check.id, check.count, tuple(found), check.intent, missing)
+    return CheckResult(patch, check.id, check.count, tuple(found), check.intent, missing, unread)
 
 
 def matching_lines(check: CheckSpec, text: PythonText) -> list[int]:

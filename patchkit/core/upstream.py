@@ -18,7 +18,11 @@ Commit = Annotated[str, Meta(pattern=r"^[0-9a-f]{40}$", description="git commit 
 CommitPrefix = Annotated[str, Meta(pattern=r"^[0-9a-f]{7,40}$", description="git commit id, possibly abbreviated")]
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
 Date = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}$", description="UTC day")]
-Version = Annotated[str, Meta(pattern=r"^\d+(\.\d+)*(\.?[a-z]+\d+)*$", description="PEP 440 version, normalised")]
+Version = Annotated[
+    str,
+    # Python reads no number of more than 4300 digits, and a file name has at most 255 bytes.
+    Meta(pattern=r"^\d+(\.\d+)*(\.?[a-z]+\d+)*$", max_length=200, description="PEP 440 version, normalised"),
+]
 
 
 class Release(Document, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from patchkit.core.invariants import CheckResult, PythonText, matching_lines, run_check
 from patchkit.core.paths import glob_root, is_glob, matches
 from patchkit.core.report import CheckReport
+from patchkit.core.scopes import LARGEST_SOURCE
 from patchkit.core.series import CheckSpec
 from patchkit.core.upstream import Target
 from patchkit.errors import StoreError
@@ -104,6 +105,7 @@ def _report(result: CheckResult) -> CheckReport:
         result.expected,
         len(result.found),
         tuple(f"{match.path}:{match.line}" for match in result.found)
-        + tuple(f"{path}: missing" for path in result.missing),
+        + tuple(f"{path}: missing" for path in result.missing)
+        + tuple(f"{path}: larger than {LARGEST_SOURCE >> 20} MiB, and not read" for path in result.unread),
         result.intent,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -10,9 +9,11 @@ from itertools import groupby
 from patchkit.core.model import FilePatch, Hunk, LineKind, Patch
 from patchkit.core.placement import FilePlaced, place_file
 from patchkit.core.report import PatchReport, Problem
+from patchkit.core.scopes import LARGEST_SOURCE
 from patchkit.core.series import TargetLock
 from patchkit.core.state import State, hunk_states, step_of
 from patchkit.operations.locked import Sources
+from patchkit.operations.survey import Survey
 from patchkit.store.series import SeriesPatch
 
 _RESTORE = "restore the file (git checkout, or install the release again)"
@@ -29,17 +30,20 @@ def modified_hunks(
 ) -> dict[str, State]:
     """Return the state of each hunk of ``patch`` in a file that is neither upstream's nor a patched one.
 
-    Empty when it cannot be told: the file is missing, or the text which these hunks change is not there yet.
+    Empty when it cannot be told: the file is missing or too large, or the text which these hunks change is not there
+    yet.
     """
-    return {} if content is None else _read(sources, target, path, content).states.get(patch.name, {})
+    return (
+        {}
+        if content is None or len(content) > LARGEST_SOURCE
+        else _read(sources, target, path, content).states.get(patch.name, {})
+    )
 
 
-def patch_problems(
-    sources: Sources, contents: Mapping[str, bytes | None], target: str, report: PatchReport
-) -> list[Problem]:
+def patch_problems(sources: Sources, found: Survey, target: str, report: PatchReport) -> list[Problem]:
     """Name every file and hunk that keeps a patch from being wholly in or wholly out."""
     problems = [
-        Problem("the file is missing", path=file.path, patch=report.name, hint=_RESTORE)
+        Problem(_absent(file.path in found.folders), path=file.path, patch=report.name, hint=_RESTORE)
         for file in report.files
         if file.state == State.MISSING.value
     ]
@@ -47,10 +51,14 @@ def patch_problems(
         # A file that several patches change is told about once, at the first of them.
         first = next(name for name, lock in sources.lock.targets[target].patches.items() if file.path in lock.files)
         if file.state == State.MODIFIED.value and first == report.name:
-            problems.append(_modified(sources, target, file.path, contents[file.path], file.found))
+            problems.append(_modified(sources, target, file.path, found.contents[file.path], file.found))
     if report.state == State.PARTLY.value:
         problems.extend(_half_patched(sources, target, report))
     return problems
+
+
+def _absent(has_folder: bool) -> str:  # noqa: FBT001 - the one thing that there is to say
+    return "there is a folder in the place of the file" if has_folder else "the file is missing"
 
 
 def neighbour(patch: str, path: str, locked: TargetLock, *, backwards: bool) -> str:
@@ -71,6 +79,9 @@ def stacked(patch: str, other: str, path: str, *, backwards: bool) -> Problem:
 def _modified(sources: Sources, target: str, path: str, content: bytes | None, blob: str | None) -> Problem:
     """Explain a modified file by the hunks that are not as they would be."""
     message = f"the file is neither {target}'s nor a patched one (blob {blob})"
+    if content is not None and len(content) > LARGEST_SOURCE:
+        detail = f"it is larger than {LARGEST_SOURCE >> 20} MiB, and its hunks are not looked for"
+        return Problem(f"{message}: {detail}", path=path, hint=_RESTORE)
     reading = _Reading({}, ()) if content is None else _read(sources, target, path, content)
     for wanted in (State.MODIFIED, State.CLEAN, State.APPLIED):
         odd = [(name, hunk) for name, hunk in reading.odd if reading.states[name][hunk] is wanted]

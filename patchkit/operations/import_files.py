@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import re
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePosixPath
 
 import msgspec
 from msgspec.structs import replace
@@ -12,7 +13,9 @@ from msgspec.structs import replace
 from patchkit.core.foreign.diffs import ForeignFile, ForeignPatch
 from patchkit.core.foreign.lenient import read_foreign
 from patchkit.core.foreign.mail import is_cover_letter, mail_number
-from patchkit.errors import TreeError, UsageError
+from patchkit.errors import TreeError, UnsafePathError, UsageError
+from patchkit.reading import read_given, read_regular
+from patchkit.trees.paths import checked
 
 MAX_SIZE = 64 * 1024 * 1024
 """Bytes; a patch that is larger was not made by people, and reading it takes minutes."""
@@ -33,15 +36,18 @@ def read_files(given: Sequence[Path], directory: str = "") -> ReadFiles:
     """Read the files ``given``, and those of each folder among them; a cover letter beside patches is left out.
 
     With ``directory`` their paths are below that folder of the tree, as `git apply --directory` has it. Raises
-    PatchFormatError, TreeError, and UsageError for a folder that does not say in which order its files are.
+    PatchFormatError, TreeError, UnsafePathError for a name in a folder that leads out of it, and UsageError for a
+    folder that does not say in which order its files are.
     """
+    named = [one for one in given if not one.is_dir()]
     paths = [path for one in given for path in (_folder_files(one) if one.is_dir() else [one])]
     kept: list[Path] = []
     patches: list[ForeignPatch] = []
     notes: list[str] = []
     numbers: list[tuple[int, int]] = []
     for path in paths:
-        text = _read(path)
+        # A pipe that somebody names is wanted; what a folder has is its maker's choice.
+        text = _read(path, read_given if path in named else read_regular)
         if len(paths) > 1 and is_cover_letter(text):
             notes.append(f"{path.name}: a cover letter, and left out")
             continue
@@ -73,14 +79,16 @@ def _folder_files(folder: Path) -> list[Path]:
     """Return the patches of a folder in their order: that of quilt's ``series`` file, or of the numbers in front."""
     series = folder / "series"
     if series.is_file():
-        lines = (line.split("#")[0].split() for line in _read(series).decode("utf-8", "replace").splitlines())
-        return [folder / words[0] for words in lines if words]
+        text = _read(_within(folder, series)).decode("utf-8", "replace")
+        lines = (line.split("#")[0].split() for line in text.splitlines())
+        return [_within(folder, folder / checked(str(PurePosixPath(words[0])))) for words in lines if words]
     try:
         entries = sorted(folder.iterdir())
     except OSError as error:
         raise TreeError(f"cannot list {folder}: {error.strerror or error}") from error
     # git format-patch --numbered-files gives names without a suffix.
     found = [one for one in entries if one.is_file() and (one.suffix in _SUFFIXES or one.name.isdecimal())]
+    found = [_within(folder, one) for one in found]
     if not found:
         raise UsageError(f"{folder} has no patches", hint=f"their names end in {', '.join(_SUFFIXES)}")
     numbers = [int(match[0]) if (match := _NUMBER.match(one.name)) else None for one in found]
@@ -90,6 +98,18 @@ def _folder_files(folder: Path) -> list[Path]:
             hint="name the files themselves, in their order",
         )
     return [one for _, one in sorted(zip(numbers, found, strict=True), key=lambda pair: pair[0] or 0)]
+
+
+def _within(folder: Path, path: Path) -> Path:
+    """Return ``path``. Raises UnsafePathError where links lead out of ``folder``, which may be a stranger's."""
+    try:
+        place = path.resolve()
+    except (OSError, RuntimeError) as error:
+        raise UnsafePathError(f"{path} is a link that leads to itself") from error
+    if not place.is_relative_to(folder.resolve()):
+        hint = "name the file that is meant, or put a copy in its place"
+        raise UnsafePathError(f"{path} is a link that leads out of its folder, to {place}", hint=hint)
+    return path
 
 
 def _numbering(numbers: Sequence[tuple[int, int]]) -> list[str]:
@@ -104,13 +124,11 @@ def _numbering(numbers: Sequence[tuple[int, int]]) -> list[str]:
     return [f"the mails say {said}: this is not their order"] if order != sorted(order) else []
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path, read: Callable[[Path, int], bytes] = read_regular) -> bytes:
     try:
-        with path.open("rb") as stream:
-            # A pipe or a device has no size to ask for.
-            text = stream.read(MAX_SIZE + 1)
+        return read(path, MAX_SIZE)
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            most = f"a patch of at most {MAX_SIZE // 2**20} MiB is imported"
+            raise UsageError(f"{path} is too large; {most}") from error
         raise TreeError(f"cannot read {path}: {error.strerror or error}") from error
-    if len(text) > MAX_SIZE:
-        raise UsageError(f"{path} is too large; a patch of at most {MAX_SIZE // 2**20} MiB is imported")
-    return text

@@ -12,6 +12,10 @@ from patchkit.core.pins.model import UNKNOWN, Include, PinKind
 from patchkit.core.pins.patching import places
 from patchkit.core.pins.reading import Kind, Reading, kind_of, read, unreadable
 from patchkit.errors import StoreError, TreeError, UsageError
+from patchkit.reading import read_given
+
+_LARGEST = 4 << 20
+"""Bytes of the largest file in which pins are looked for."""
 
 
 def read_with_includes(files: Sequence[Path], kind: Kind | None, context: Path | None) -> list[tuple[Path, Reading]]:
@@ -80,7 +84,7 @@ def _shown(path: Path) -> str:
 def read_install_file(path: Path, kind: Kind | None = None) -> Reading:
     """Read one file. Raises TreeError when it cannot be read, UsageError when it is not known what it is."""
     try:
-        content = path.read_bytes()
+        content = read_given(path, _LARGEST)
     except OSError as error:
         raise TreeError(f"cannot read {path}: {error.strerror or error}") from error
     try:

@@ -68,7 +68,7 @@ def plan_forward(sources: Sources, found: Survey, target: str, selected: tuple[S
         patch = sources.series.patch(report.name)
         if report.state != State.CLEAN.value:
             plan.patches.append(report)
-            plan.problems.extend(patch_problems(sources, found.contents, target, report))
+            plan.problems.extend(patch_problems(sources, found, target, report))
             continue
         _step(plan, patch, report, moving, names, backwards=False)
     return plan
@@ -88,7 +88,7 @@ def plan_backward(sources: Sources, found: Survey, target: str, selected: tuple[
         patch = sources.series.patch(report.name)
         if report.state != State.APPLIED.value:
             reports.append(report)
-            plan.problems.extend(patch_problems(sources, found.contents, target, report))
+            plan.problems.extend(patch_problems(sources, found, target, report))
             continue
         _step(plan, patch, report, moving, names, backwards=True)
         reports.append(plan.patches.pop())

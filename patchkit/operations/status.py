@@ -88,7 +88,7 @@ def _interrupted(tree: SourceTree) -> list[Problem]:
 def _in_doubt(workspace: Workspace, found: Survey, target: str, patch: PatchReport) -> list[Problem]:
     if patch.state not in (State.PARTLY.value, State.MODIFIED.value):
         return []
-    return patch_problems(workspace.sources, found.contents, target, patch)
+    return patch_problems(workspace.sources, found, target, patch)
 
 
 def _overall(patches: Sequence[PatchReport]) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
 
 import msgspec
+from msgspec.structs import replace
 
 from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.manifest import parse_manifest
@@ -29,6 +31,8 @@ class Survey(msgspec.Struct, frozen=True):
     """Targets with the same files."""
     strange: tuple[str, ...] = ()
     """Paths whose content no state of the target has."""
+    folders: frozenset[str] = frozenset()
+    """Paths at which the tree has a folder."""
     problems: tuple[Problem, ...] = ()
     """Why the tree cannot be worked on at all, if so."""
 
@@ -38,8 +42,23 @@ def survey(sources: Sources, tree: SourceTree, asked: str | None) -> Survey:
 
     ``asked`` is the target the user named, if any: the tree must then be that one.
     """
+    contents = {path: tree.read(path) for path in touched_paths(sources.lock)}
+    found = _told(sources, tree, asked, contents)
+    if not isinstance(tree, _KnowsFolders):
+        return found
+    absent = (path for path, content in contents.items() if content is None)
+    return replace(found, folders=frozenset(path for path in absent if tree.has_folder(path)))
+
+
+@runtime_checkable
+class _KnowsFolders(Protocol):
+    """A tree in which a folder may stand where a file should; a git tree and a wheel list files alone."""
+
+    def has_folder(self, path: str) -> bool: ...
+
+
+def _told(sources: Sources, tree: SourceTree, asked: str | None, contents: Mapping[str, bytes | None]) -> Survey:
     lock = sources.lock
-    contents = {path: tree.read(path) for path in touched_paths(lock)}
     blobs = {path: blob_id_if_any(content) for path, content in contents.items()}
     found = recognise(lock, blobs, told=_version_told(tree))
     if not isinstance(found, Recognised):

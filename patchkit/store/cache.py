@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
+from patchkit.reading import read_regular
 from patchkit.unfinished import unfinished
 
 T = TypeVar("T")
@@ -41,7 +42,7 @@ class ContentCache:
     def get_as(self, kind: str, key: str, what: type[T]) -> T | None:
         """Return the value kept under ``key`` as a ``what``; None where there is none, or something else."""
         try:
-            return msgspec.msgpack.decode((self._folder / kind / key).read_bytes(), type=what)
+            return msgspec.msgpack.decode(read_regular(self._folder / kind / key), type=what)
         except (OSError, msgspec.DecodeError):
             return None
 

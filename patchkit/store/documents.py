@@ -11,6 +11,7 @@ import msgspec
 
 from patchkit.core.marks import first_mark
 from patchkit.errors import StoreError
+from patchkit.reading import LARGEST, read_regular
 from patchkit.store.cache import ContentCache, default_cache
 
 T = TypeVar("T")
@@ -19,10 +20,13 @@ _AT = re.compile(r"^(?P<problem>.*?)(?: - at (?P<of_key>`key` in )?`\$(?P<key>.*
 _PART = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[\.\.\.\]")
 
 
-def read_file(path: Path) -> bytes:
-    """Return the bytes of one of our files. Raises StoreError when it cannot be read."""
+def read_file(path: Path, most: int = LARGEST) -> bytes:
+    """Return the bytes of one of our files. Raises StoreError when it cannot be read, or is no regular file.
+
+    One of more than ``most`` bytes cannot be read.
+    """
     try:
-        return path.read_bytes()
+        return read_regular(path, most)
     except OSError as error:
         raise StoreError(str(path), None, error.strerror or str(error)) from error
 

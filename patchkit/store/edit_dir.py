@@ -31,6 +31,7 @@ from patchkit.core.rebasing.rebased import PatchRebase
 from patchkit.core.series import SCHEMA, Digest, Document
 from patchkit.core.upstream import PinnedCommit
 from patchkit.errors import PatchkitError, StoreError, TreeError, UsageError, WriteFailedError
+from patchkit.reading import read_regular
 from patchkit.store.documents import load_document, parse_document
 from patchkit.store.edit_room import ROOM, make_room, read_open, refuse_room_link, sweep_room, write_open
 from patchkit.store.files import entries, refuse_links, write_files
@@ -214,7 +215,7 @@ class EditDir:
         """Tell whether a folder elsewhere is a rebase's: open.yaml may name any. Raises TreeError."""
         file = self.folder / STATE
         try:
-            parse_document(State, file.read_bytes(), str(file))
+            parse_document(State, read_regular(file), str(file))
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PatchkitError):
             return False
         except OSError as error:
@@ -261,7 +262,7 @@ def already_open(series: Path, edit_dir: EditDir | None) -> UsageError:
 
 def _read(file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        return read_regular(file)
     except OSError as error:
         raise StoreError(str(file), None, error.strerror or str(error)) from error
 

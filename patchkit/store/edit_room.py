@@ -14,6 +14,7 @@ import msgspec
 
 from patchkit.core.series import Document
 from patchkit.errors import StoreError, TreeError, UsageError, WriteFailedError
+from patchkit.reading import read_regular
 from patchkit.store.documents import parse_document
 from patchkit.store.files import write_files
 from patchkit.store.location import series_option
@@ -148,7 +149,7 @@ def read_open(series: Path) -> Path | None:
         # That it is there is asked with lstat(2), whose other answers lexists takes for none.
         if stat.S_ISLNK(file.lstat().st_mode):
             raise StoreError(str(file), None, "is a link, and links are not followed", hint=hint)
-        text = file.read_bytes()
+        text = read_regular(file)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except IsADirectoryError:

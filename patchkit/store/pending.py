@@ -89,7 +89,7 @@ def drop(place: Path) -> bool:
 def _begun(place: Path) -> bool:
     listed = load_document(_Pending, place / _LIST)
     for number, path in enumerate(listed.files):
-        if Path(path).is_file() and Path(path).read_bytes() == read_file(place / str(number)):
+        if Path(path).is_file() and read_file(Path(path)) == read_file(place / str(number)):
             return True
     return any(not Path(path).exists() for path in listed.removed)
 

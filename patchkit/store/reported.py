@@ -11,6 +11,7 @@ from pathlib import Path
 from patchkit.core.reported import parse_reported, print_reported
 from patchkit.errors import StoreError
 from patchkit.progress import Reporter, silent
+from patchkit.reading import read_regular
 from patchkit.store.files import write_files
 
 STATE = "reported.txt"
@@ -20,10 +21,12 @@ STATE = "reported.txt"
 def load_reported(path: Path) -> dict[str, frozenset[str]]:
     """Read the fingerprints by target; no file is an empty one. Raises StoreError that names file and line."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path).decode()
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise StoreError(str(path), None, f"cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
         raise StoreError(str(path), None, f"cannot be read: {error}") from error
     return parse_reported(text, str(path))
 

@@ -13,6 +13,8 @@ from patchkit.store.documents import read_file
 
 SETTINGS = "patchkit.toml"
 _PROJECT = "pyproject.toml"
+_LARGEST = {SETTINGS: 1 << 20, _PROJECT: 4 << 20}
+"""Bytes: pyproject.toml has the settings of many programs, ours has one line."""
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -37,7 +39,7 @@ def find_settings(start: Path) -> Settings | None:
             return _settings(file, _parsed(file))
         file = folder / _PROJECT
         # Most projects have such a file and nothing of ours in it; parsing TOML takes longer than a small command.
-        if file.is_file() and b"patchkit" in read_file(file):
+        if file.is_file() and b"patchkit" in read_file(file, _LARGEST[file.name]):
             table = _parsed(file).get("tool", {})
             if isinstance(table, dict) and "patchkit" in table:
                 return _settings(file, table["patchkit"], "tool.patchkit.")
@@ -53,18 +55,15 @@ def settings_text(patches: Path) -> bytes:
 
 
 def _parsed(file: Path) -> dict[str, Any]:
-    try:
-        import tomllib  # noqa: PLC0415 - only where there is a settings file
-    except ImportError:
-        import tomli as tomllib  # type: ignore[import-not-found, no-redef, unused-ignore]  # noqa: PLC0415 - as above
+    from patchkit.core.toml_text import TomlLimitError, parse_toml  # noqa: PLC0415 - only where there is a settings file
 
     try:
-        return dict(tomllib.loads(read_file(file).decode()))
+        return parse_toml(read_file(file, _LARGEST[file.name]).decode())
+    except TomlLimitError as error:
+        raise StoreError(str(file), None, str(error)) from error
     except ValueError as error:
         # Also for bytes that are no UTF-8, and a number of more digits than Python reads.
         raise StoreError(str(file), None, f"it is no TOML: {error}") from error
-    except RecursionError as error:
-        raise StoreError(str(file), None, "it is nested too deep to be read") from error
 
 
 def _settings(file: Path, table: object, prefix: str = "") -> Settings:

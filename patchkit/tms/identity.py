@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from patchkit.errors import TmsFileError
+from patchkit.reading import read_regular
 from patchkit.tms.elf import Library, read_library
 from patchkit.tms.fingerprints import MARKERS, interface_of, known_builds
 from patchkit.tms.package import Package, content_of, mode_of, sha256
@@ -166,7 +167,7 @@ def _direct_url(package: Package) -> Mapping[str, Any] | None:
     if folder is None or not (folder / "direct_url.json").is_file():
         return None
     try:
-        found = json.loads((folder / "direct_url.json").read_text(encoding="utf-8"))
+        found = json.loads(read_regular(folder / "direct_url.json").decode())
     except (OSError, ValueError, RecursionError) as error:
         raise TmsFileError(f"cannot read {folder / 'direct_url.json'}: {error}") from error
     if not isinstance(found, dict):

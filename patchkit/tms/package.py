@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from patchkit.errors import TmsFileError, TmsNotFoundError
+from patchkit.reading import read_regular, sha256_of
 
 NAME = "torch_memory_saver"
 
@@ -21,6 +22,8 @@ _LIBRARY = re.compile(r"torch_memory_saver_(?P<mode>cpp|hook_mode_preload|hook_m
 _METADATA = re.compile(rf"{NAME}-[^/]+\.dist-info")
 _MOST = 1 << 30
 """Bytes that a wheel may unpack to; a real one has a few million."""
+_LARGEST_METADATA = 16 << 20
+"""Bytes of a METADATA file, which is a page of text."""
 _INSTALL = "pip install 'torch_memory_saver>=0.0.10'"
 
 
@@ -79,9 +82,11 @@ class Package:
         if folder is None:
             return None
         try:
-            text = (folder / "METADATA").read_text(encoding="utf-8", errors="replace")
+            text = read_regular(folder / "METADATA", _LARGEST_METADATA).decode("utf-8", "replace")
         except OSError as error:
-            raise TmsFileError(f"cannot read {folder / 'METADATA'}: {error.strerror}", hint=INSTALL_ONCE) from error
+            raise TmsFileError(
+                f"cannot read {folder / 'METADATA'}: {error.strerror or error}", hint=INSTALL_ONCE
+            ) from error
         return Parser().parsestr(text, headersonly=True).get("Version")
 
 
@@ -94,11 +99,11 @@ def sha256(content: bytes) -> str:
 
 
 def content_of(path: Path) -> bytes:
-    """Read a file. Raises TmsFileError."""
+    """Read a file, of at most 256 MiB: a library has a few hundred KiB. Raises TmsFileError."""
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except OSError as error:
-        raise TmsFileError(f"cannot read {path}: {error.strerror}") from error
+        raise TmsFileError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def mode_of(library: Path) -> str | None:
@@ -137,7 +142,7 @@ def package_at(path: Path, *, cache: Path) -> Package:
 
 
 def _unpacked(wheel: Path, cache: Path) -> Path:
-    place = cache / "tms-wheels" / sha256(content_of(wheel))
+    place = cache / "tms-wheels" / _digest(wheel)
     if place.is_dir():
         return place
     from patchkit.unfinished import unfinished  # noqa: PLC0415 - only wheels need it
@@ -152,6 +157,16 @@ def _unpacked(wheel: Path, cache: Path) -> Path:
             if not place.is_dir():
                 raise TmsFileError(f"cannot write {place}: {error.strerror or error}") from error
     return place
+
+
+def _digest(wheel: Path) -> str:
+    try:
+        size = wheel.stat().st_size
+        if size > _MOST:
+            raise TmsFileError(f"{wheel} is larger than {_MOST >> 20} MiB, which no wheel of torch_memory_saver is")
+        return sha256_of(wheel)
+    except OSError as error:
+        raise TmsFileError(f"cannot read {wheel}: {error.strerror or error}") from error
 
 
 def _unpack(wheel: Path, into: Path) -> None:

@@ -50,7 +50,7 @@ class DirectoryTree:
         return self.root / _STATE
 
     def read(self, path: str) -> bytes | None:
-        """Return the bytes of ``path``, or None when there is no regular file. Raises UnsafePathError, TreeError."""
+        """Return the bytes of ``path``, or None when there is none. Raises UnsafePathError, TreeError."""
         try:
             found = read_file(self.root, checked(path))
         except OSError as error:
@@ -58,6 +58,17 @@ class DirectoryTree:
         content = None if found is None else found.content
         self._seen[path] = content
         return content
+
+    def has_folder(self, path: str) -> bool:
+        """Tell whether a folder stands at ``path``. Raises UnsafePathError, TreeError."""
+        try:
+            with parent_folder(self.root, checked(path)) as folder:
+                status = os.stat(path.rpartition("/")[2], dir_fd=folder, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise TreeError(f"cannot read {self.root / path}: {error.strerror}") from error
+        return stat.S_ISDIR(status.st_mode)
 
     def paths(self, under: str = "") -> Iterator[str]:
         """Yield the paths of regular files below ``under``, sorted; no links, no byte code, no files of git."""

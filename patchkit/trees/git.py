@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchkit.errors import TreeError, UnsafePathError
+from patchkit.reading import LARGEST
 from patchkit.trees.git_program import GitProgram, no_git
-from patchkit.trees.nofollow import LARGEST
 from patchkit.trees.paths import checked
 
 if TYPE_CHECKING:

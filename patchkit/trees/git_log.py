@@ -12,8 +12,8 @@ import msgspec
 
 from patchkit.core.history.graph import Blobs, Commit, Graph
 from patchkit.errors import TreeError, UnsafePathError
+from patchkit.reading import LARGEST
 from patchkit.trees.git import GitTree
-from patchkit.trees.nofollow import LARGEST
 
 _QUIET = {
     "GIT_OPTIONAL_LOCKS": "0",

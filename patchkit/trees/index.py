@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.errors import DigestMismatchError, IndexUnavailableError, TreeError, UsageError, WriteFailedError
 from patchkit.progress import Reporter, silent
+from patchkit.reading import sha256_of
 from patchkit.trees.paths import checked
 from patchkit.unfinished import sweep, unfinished
 
@@ -158,7 +158,7 @@ def _newness(wheel: _Wheel) -> tuple[bool, int, str]:
 
 def _is_kept(path: Path, sha256: str, reporter: Reporter) -> bool:
     try:
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        found = sha256_of(path)
     except OSError:
         return False
     if found == sha256:
@@ -182,7 +182,7 @@ def _download(distribution: str, version: str, wheel: _Wheel, cache: Path) -> No
             raise IndexUnavailableError(
                 f"pip was asked for {wheel.name} and brought another file: {_last_line(printed)}"
             )
-        found = hashlib.sha256(fetched.read_bytes()).hexdigest()
+        found = sha256_of(fetched)
         if found != wheel.sha256:
             raise _mismatch(wheel, found)
         kept = _place(cache, wheel)

@@ -6,7 +6,6 @@ folder.
 
 from __future__ import annotations
 
-import hashlib
 import ssl
 import time
 from collections.abc import Iterable, Mapping
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
+from patchkit.reading import sha256_of
 from patchkit.trees.pip_settings import PipSettings
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _file(package: Package) -> IndexFile:
     link = package.link
     digest = (link.hash_option or {}).get("sha256", [""])[0].lower()
     if not digest and link.is_file:
-        digest = hashlib.sha256(link.file_path.read_bytes()).hexdigest()
+        digest = sha256_of(link.file_path)
     day = link.upload_time.astimezone(timezone.utc).date().isoformat() if link.upload_time else ""
     reason = None if link.yank_reason is None else _reason(link.yank_reason)
     return IndexFile(link.filename, package.version or "0", digest, day, link.requires_python or "", reason)

@@ -18,6 +18,7 @@ import msgspec
 
 from patchkit.core.blobs import blob_id
 from patchkit.errors import InterruptedWriteError
+from patchkit.reading import read_regular
 from patchkit.trees.paths import checked
 
 _SCHEMA = 1
@@ -100,7 +101,7 @@ def load(state_dir: Path) -> Journal:
     if (state_dir / _NAME).is_symlink():
         raise _unreadable(state_dir, "it is a link, and links are not followed")
     try:
-        text = (state_dir / _NAME / _INDEX).read_bytes()
+        text = read_regular(state_dir / _NAME / _INDEX)
         schema = msgspec.json.decode(text, type=_Schema).schema
         if schema != _SCHEMA:
             raise _unreadable(state_dir, f"it has schema {schema}, and this patchkit reads {_SCHEMA}")
@@ -116,7 +117,7 @@ def load(state_dir: Path) -> Journal:
 def saved(state_dir: Path, blob: str) -> bytes:
     """Return the content that the journal keeps under ``blob``. Raises InterruptedWriteError when it is not whole."""
     try:
-        content = (state_dir / _NAME / blob).read_bytes()
+        content = read_regular(state_dir / _NAME / blob)
     except OSError as error:
         raise _unreadable(state_dir, str(error)) from error
     if blob_id(content) != blob:

@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from patchkit.errors import UnsafePathError
+from patchkit.reading import LARGEST, kind_of
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _LINK_ERRORS = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
 """What systems answer to O_NOFOLLOW on a link; Linux says ENOTDIR when O_DIRECTORY is given too (open(2))."""
-
-LARGEST = 256 << 20
-"""Bytes of the largest file that is read. A sparse one takes no place on the disk and as much memory as it claims."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +32,10 @@ class Found:
 
 
 def read_file(root: Path, path: str) -> Found | None:
-    """Return the regular file ``path``, or None when there is none.
+    """Return the regular file ``path``, or None when there is none, also where a folder stands there.
 
-    Raises UnsafePathError on a link, OSError, which a file of more than ``LARGEST`` bytes is too.
+    Raises UnsafePathError on a link, and OSError, also for a pipe, a socket or a device, and for a file of more than
+    ``LARGEST`` bytes.
     """
     try:
         with parent_folder(root, path) as folder:
@@ -89,11 +88,16 @@ def _read(folder: int, path: str) -> Found | None:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:
         _refuse_link(folder, name, path, error)
+        if error.errno in (errno.ENXIO, errno.EOPNOTSUPP):
+            # A socket cannot be opened at all, and the words for that say nothing of it.
+            raise _irregular(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode) from error
         raise
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
+        if stat.S_ISDIR(status.st_mode):
             return None
+        if not stat.S_ISREG(status.st_mode):
+            raise _irregular(status.st_mode)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             content = b"" if status.st_size > LARGEST else file.read(LARGEST + 1)
             if max(status.st_size, len(content)) > LARGEST:
@@ -101,6 +105,10 @@ def _read(folder: int, path: str) -> Found | None:
             return Found(content, stat.S_IMODE(status.st_mode))
     finally:
         os.close(descriptor)
+
+
+def _irregular(mode: int) -> OSError:
+    return OSError(errno.EINVAL, f"it is no regular file but {kind_of(mode)}")
 
 
 def _refuse_link(folder: int, name: str, path: str, error: OSError) -> None:

@@ -23,17 +23,18 @@ ALLOWED: Mapping[str, frozenset[str]] = {
     # Written by a build.
     "_version": frozenset(),
     "errors": frozenset(),
+    "reading": frozenset(),
     "unfinished": frozenset(),
     "progress": frozenset(),
     "core": frozenset({"errors"}),
-    "trees": frozenset({"errors", "progress", "unfinished", "core"}),
-    "store": frozenset({"errors", "progress", "unfinished", "core"}),
-    "operations": frozenset({"", "errors", "progress", "core", "trees", "store"}),
+    "trees": frozenset({"errors", "progress", "reading", "unfinished", "core"}),
+    "store": frozenset({"errors", "progress", "reading", "unfinished", "core"}),
+    "operations": frozenset({"", "errors", "progress", "reading", "core", "trees", "store"}),
     # An island: only the command line imports it.
-    "tms": frozenset({"errors", "unfinished"}),
+    "tms": frozenset({"errors", "reading", "unfinished"}),
     # Loaded at the start of processes below a patched one: what is heavy is imported with Megatron.
     "importing": frozenset({"errors", "unfinished", "core", "trees", "store", "operations"}),
-    "cli": frozenset({"", "errors", "progress", "core", "trees", "store", "operations", "tms", "importing"}),
+    "cli": frozenset({"", "errors", "progress", "reading", "core", "trees", "store", "operations", "tms", "importing"}),
     "live": frozenset({"errors", "store", "importing", "cli"}),
     "__main__": frozenset({"", "cli"}),
 }

@@ -13,6 +13,7 @@ from patchkit.cli.output import echo, print_json
 from patchkit.core.evidence import judge_evidence, parse_evidence
 from patchkit.errors import TreeError
 from patchkit.operations.sources import load_workspace
+from patchkit.reading import read_given
 
 
 @click.command("evidence")
@@ -29,9 +30,9 @@ def command(*, files: tuple[Path, ...], patches: Path | None, style: str) -> int
     shown = []
     for file in files:
         try:
-            content = file.read_bytes()
+            content = read_given(file)
         except OSError as error:
-            raise TreeError(f"cannot read {file}: {error.strerror}") from error
+            raise TreeError(f"cannot read {file}: {error.strerror or error}") from error
         report = parse_evidence(content, str(file))
         shown.append(Shown(str(file), report, judge_evidence(report, lock, libraries)))
     if style == "json":

@@ -55,7 +55,8 @@ def command(
 ) -> int:
     """Import a foreign patch: a bare diff, a mail, or a series of git format-patch in one file or several.
 
-    A folder stands for its patches, in the order of the numbers in front of their names or of quilt's series file.
+    A folder stands for its patches, in the order of the numbers in front of their names or of quilt's series file;
+    nothing in it may lead out of it. A FILE may be a pipe, such as a shell's <(command).
     """
     folder = patches or Path("patches") / "megatron"
     if patches is None and not folder.is_dir():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence, Set
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence, Set
 from typing import Final
 
 from patchkit.core.lines import lines_of
@@ -15,6 +16,8 @@ from patchkit.core.merging.renames import Rename, applied, stands
 from patchkit.core.merging.sides import Version
 
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
+_WORD: Final = re.compile(r"(?<!\w)[A-Za-z_]\w*")
+"""A name that is a word by itself, as ``_has`` takes it."""
 _FEWEST: Final = 2
 """Statements in which a name has to be another one, before it counts as renamed."""
 _MANY: Final = 30
@@ -29,10 +32,11 @@ def may_rename(base: bytes, changed: bytes, target: bytes) -> bool:
     brought = b"".join([b"".join(new[edit.new : edit.new_end]) for edit in line_edits(base, changed)])
     left = set(_NAME.findall(_decoded(brought))) if gone else set()
     if len(left) > _MANY:
-        left.intersection_update(_NAME.findall(_decoded(gone)))
-    left = {name for name in left if gone.count(name.encode()) >= _FEWEST}
-    text = _decoded(target) if left else ""
-    return any(not _has(text, name) for name in left)
+        counts = Counter(_WORD.findall(_decoded(gone)))
+        left = {name for name in left if counts[name] >= _FEWEST}
+    else:
+        left = {name for name in left if gone.count(name.encode()) >= _FEWEST}
+    return bool(left) and bool(_without(left, _decoded(target)))
 
 
 def _decoded(content: bytes) -> str:
@@ -47,12 +51,12 @@ def renames(base: str, changed: str, target: str) -> list[Rename]:
     """
     old, there = base.splitlines(), set(target.splitlines())
     brought = set(_NAME.findall("\n".join(set(changed.splitlines()).difference(old))))
-    doubtful = [name for name in sorted(brought) if not _has(target, name)]
+    doubtful = _without(sorted(brought), target)
     if doubtful:
-        gone = [line for line in old if line not in there]
+        with_name = _lines_with(doubtful, [line for line in old if line not in there])
         new = set(_NAME.findall("\n".join(there.difference(old))))
         in_order = sorted(there)
-        doubtful = [name for name in doubtful if _could_be(name, gone, in_order, new)]
+        doubtful = [name for name in doubtful if _could_be(name, with_name[name], in_order, new)]
     if not doubtful:
         return []
     lines = logical_lines(changed)
@@ -77,16 +81,34 @@ def _has(text: str, name: str) -> bool:
     return False
 
 
+def _without(names: Collection[str], text: str) -> list[str]:
+    """Return the names that are no word of a text."""
+    if len(names) <= _MANY:
+        return [name for name in names if not _has(text, name)]
+    words = set(_WORD.findall(text))
+    return [name for name in names if name not in words]
+
+
+def _lines_with(names: Sequence[str], lines: Sequence[str]) -> dict[str, list[str]]:
+    """Return by name the lines of which it is a word."""
+    if len(names) <= _MANY:
+        return {name: [line for line in lines if name in line and _has(line, name)] for name in names}
+    found: dict[str, list[str]] = {name: [] for name in names}
+    for line in lines:
+        for word in found.keys() & set(_WORD.findall(line)):
+            found[word].append(line)
+    return found
+
+
 def _is_part(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def _could_be(name: str, gone: Sequence[str], there: Sequence[str], new: Set[str]) -> bool:
+def _could_be(name: str, lines: Sequence[str], there: Sequence[str], new: Set[str]) -> bool:
     """Tell whether a line with the name is in the target with one of the ``new`` words: the quick half of the proof.
 
-    ``there`` are the target's lines, sorted.
+    ``lines`` are those of the base that have the name and are not in the target, ``there`` the target's, sorted.
     """
-    lines = [line for line in gone if name in line and _has(line, name)]
     if len(lines) < _FEWEST:
         return False
     pattern = re.compile(rf"\b{name}\b")

@@ -10,11 +10,7 @@ from typing import Any
 from patchkit.core.pins.installs import conda_pin
 from patchkit.core.pins.model import Include, Pin, Word, literal
 from patchkit.core.pins.requirement import canonical, requirement_pin, revision_pin, version_pin
-
-try:
-    import tomllib
-except ModuleNotFoundError:  # Python 3.10
-    import tomli as tomllib  # type: ignore[import-not-found, no-redef, unused-ignore]
+from patchkit.core.toml_text import parse_toml
 
 Scalar = tuple[tuple[str | int, ...], str, int, bool]
 """A text in a YAML document: its path, its value, its 0-based place, whether it stands there as it is."""
@@ -67,10 +63,7 @@ def _logical_lines(text: str) -> Iterator[tuple[str, int]]:
 
 def read_pyproject(text: str) -> Read:
     """Read pyproject.toml. Raises ValueError, with the place in its words, when it is no TOML."""
-    try:
-        document = tomllib.loads(text)
-    except RecursionError as error:
-        raise ValueError("it is nested too deep to be read") from error
+    document = parse_toml(text)
     finder = _Finder(text)
     pins = [
         replace(pin, stage=stage or 0, conditional=pin.conditional or stage is None)

@@ -496,3 +496,18 @@ def test_two_small_edits_carried_over_each_other_are_both_there_or_refused(seed:
 
 def _meaning(text: str) -> str:
     return ast.dump(ast.parse(text))
+
+
+@pytest.mark.parametrize(("path", "most"), [("a.py", 4), ("a.pyi", 4), ("a.txt", 16)])
+def test_a_file_that_is_far_too_large_is_refused_when_both_sides_changed_it(path: str, most: int) -> None:
+    base = b"# " + b"a" * (most << 20) + b"\nlast = 1\n"
+    changed, target = base + b"ours = 1\n", b"theirs = 1\n" + base
+
+    refused = carry_file(base, changed, target, path)
+
+    assert (refused.status, refused.content) == (Status.CONFLICT, None)
+    assert [hunk.reason for hunk in refused.hunks] == [
+        f"a file of more than {most} MiB that both sides changed is not merged"
+    ]
+    assert carry_file(base, changed, base, path).content == changed
+    assert carry_file(base, base, target, path).content == target

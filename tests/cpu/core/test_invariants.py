@@ -190,3 +190,13 @@ def test_where_a_rule_matches_may_be_known_already() -> None:
 
 def test_a_text_is_known_by_the_sha_256_of_its_bytes() -> None:
     assert PythonText(b"").digest == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def test_a_file_that_is_far_too_large_is_not_read_and_meets_no_count() -> None:
+    large = PythonText(b"# " + b"a" * (4 << 20))
+    spec = check({"pattern": "absent"}, files=("m/**/*.py",), count=0)
+
+    result = run_check("patch", spec, {"m/large.py": large, "m/small.py": PythonText(b"x = 1\n")})
+
+    assert CheckResult("patch", "zeros", 0, (), "why", (), ("m/large.py",)) == result
+    assert not result.ok

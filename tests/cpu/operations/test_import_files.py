@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from trees.snapshots import lay
 
-from patchkit.errors import PatchFormatError, TreeError, UsageError
+from patchkit.errors import PatchFormatError, TreeError, UnsafePathError, UsageError
 from patchkit.operations.import_files import read_files
 
 DIFF = b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
@@ -111,3 +112,68 @@ def test_mails_that_are_missing_or_in_another_order_are_told(
 def test_of_what_has_no_size_no_more_is_read_than_a_patch_may_have() -> None:
     with pytest.raises(UsageError, match="/dev/zero is too large; a patch of at most 64 MiB is imported"):
         read_files([Path("/dev/zero")])
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("../outside.patch", "'../outside.patch' is not a path inside a tree: a part of it is '.' or '..'"),
+        ("a/../../outside.patch", "'a/../../outside.patch' is not a path inside a tree: a part of it is '.' or '..'"),
+        ("/etc/passwd", "'/etc/passwd' is not a path inside a tree: it is absolute"),
+        ("link.patch", "{folder}/link.patch is a link that leads out of its folder, to {above}/outside.patch"),
+        (
+            "above/outside.patch",
+            "{folder}/above/outside.patch is a link that leads out of its folder, to {above}/outside.patch",
+        ),
+    ],
+)
+def test_a_name_in_quilts_series_that_leads_out_of_the_folder_is_refused(
+    tmp_path: Path, name: str, reason: str
+) -> None:
+    folder = tmp_path / "patches"
+    lay(tmp_path, {"outside.patch": DIFF, "patches/series": name.encode() + b"\n", "patches/a/x": b""})
+    (folder / "link.patch").symlink_to("../outside.patch")
+    (folder / "above").symlink_to("..")
+
+    with pytest.raises(UnsafePathError) as raised:
+        read_files([folder])
+
+    assert raised.value.message == reason.format(folder=folder, above=tmp_path)
+
+
+def test_quilts_series_may_name_files_below_the_folder_and_links_within_it(tmp_path: Path) -> None:
+    lay(tmp_path, {"series": b"./debian/a.patch\nb.patch\n", "debian/a.patch": DIFF})
+    (tmp_path / "b.patch").symlink_to("debian/a.patch")
+
+    assert read_files([tmp_path]).paths == (tmp_path / "debian/a.patch", tmp_path / "b.patch")
+
+
+@pytest.mark.parametrize("name", ["series", "1-a.patch"])
+def test_a_file_of_a_folder_that_is_a_link_out_of_it_is_refused(tmp_path: Path, name: str) -> None:
+    lay(tmp_path, {"outside": DIFF, "patches/b": b""})
+    (tmp_path / "patches" / name).symlink_to("../outside")
+
+    with pytest.raises(UnsafePathError) as raised:
+        read_files([tmp_path / "patches"])
+
+    place = tmp_path / "patches" / name
+    assert raised.value.message == f"{place} is a link that leads out of its folder, to {tmp_path / 'outside'}"
+
+
+def test_a_named_pipe_that_a_series_file_names_is_not_waited_for(tmp_path: Path) -> None:
+    lay(tmp_path, {"series": b"a.patch\n"})
+    os.mkfifo(tmp_path / "a.patch")
+
+    with pytest.raises(TreeError) as raised:
+        read_files([tmp_path])
+
+    assert raised.value.message == f"cannot read {tmp_path / 'a.patch'}: it is no regular file but a named pipe"
+
+
+def test_a_pipe_that_is_named_is_read(tmp_path: Path) -> None:
+    ours, theirs = os.pipe()
+    os.write(theirs, DIFF)
+    os.close(theirs)
+
+    assert names(Path(f"/dev/fd/{ours}")) == [str(ours)]
+    os.close(ours)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
+from trees.snapshots import lay
 
 from patchkit.core.blobs import blob_id
 from patchkit.core.report import Problem, Report
@@ -11,6 +13,7 @@ from patchkit.operations.apply import apply_in
 from patchkit.operations.revert import revert_in
 from patchkit.operations.status import status, verify
 from patchkit.trees.archive import WheelTree
+from patchkit.trees.directory import DirectoryTree
 from patchkit.trees.memory import MemoryTree
 
 from . import made_up
@@ -273,3 +276,31 @@ def test_a_record_that_cannot_be_read_is_an_error_that_names_it(record: bytes, p
         with pytest.raises(TreeError) as caught:
             ask(tree)
         assert caught.value.message == f"memory: {MANIFEST}: not a patchkit record: {problem}"
+
+
+def test_a_folder_in_the_place_of_a_file_is_told_as_one(tmp_path: Path) -> None:
+    lay(tmp_path, dict(made_up.patched_tree("2.0").files))
+    (tmp_path / path_of("mode")).unlink()
+    (tmp_path / path_of("mode")).mkdir()
+
+    report = status(made_up.workspace(), DirectoryTree(tmp_path), asked="2.0")
+
+    assert report.problems == (
+        Problem(
+            "there is a folder in the place of the file",
+            path=path_of("mode"),
+            patch="mode",
+            hint="restore the file (git checkout, or install the release again)",
+        ),
+    )
+
+
+def test_the_hunks_of_a_file_that_is_far_too_large_are_not_looked_for() -> None:
+    content = b"a = 1\n" * (1 << 20)
+    report = status_of(made_up.patched_tree("2.0", mode=content), asked="2.0")
+
+    assert [hunk for file in report.patches[-1].files for hunk in file.hunks] == []
+    told = "it is larger than 4 MiB, and its hunks are not looked for"
+    assert [problem.message for problem in report.problems] == [
+        f"the file is neither 2.0's nor a patched one (blob {blob_id(content)}): {told}"
+    ]

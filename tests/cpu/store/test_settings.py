@@ -74,6 +74,22 @@ def test_without_settings_there_is_none(project: Path) -> None:
         pytest.param(
             "patchkit.toml", f"a = {'[' * 20_000}", "patchkit.toml: it is nested too deep to be read", id="nested"
         ),
+        pytest.param(
+            "patchkit.toml",
+            f"{'a.' * 50_000}a = 1",
+            "patchkit.toml: it has a key of more than 100 parts (at line 1)",
+            id="parts",
+        ),
+        pytest.param(
+            "pyproject.toml",
+            f"[tool.patchkit]\n{'a.' * 50_000}a = 1",
+            "pyproject.toml: it has a key of more than 100 parts (at line 2)",
+            id="parts of pyproject",
+        ),
+        pytest.param("patchkit.toml", "#" * (1 << 20) + "\n", "patchkit.toml: it is larger than 1 MiB", id="large"),
+        pytest.param(
+            "pyproject.toml", "#" * (4 << 20) + "\n", "pyproject.toml: it is larger than 4 MiB", id="large pyproject"
+        ),
         pytest.param("patchkit.toml", f"a = {'9' * 5000}", "patchkit.toml: it is no TOML: ", id="digits"),
         pytest.param(
             "patchkit.toml",

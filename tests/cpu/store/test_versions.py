@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -267,3 +268,14 @@ def test_a_file_without_a_release_gets_its_first_and_a_version_like_a_number_sta
 
     assert '  releases:\n    - version: "0.10"\n      tag: null\n' in path.read_text()
     assert load_versions(path).upstream.releases == (new("0.10"),)
+
+
+@pytest.mark.parametrize("version", ["9" * 5000, "1." * 100 + "1", "1.0.dev" + "9" * 5000])
+def test_a_version_of_more_than_two_hundred_characters_is_refused(path: Path, version: str) -> None:
+    text = path.read_text()
+    first = re.search(r"version: (\S+)", text)
+    assert first is not None
+    path.write_text(text.replace(first[0], f'version: "{version}"', 1))
+
+    with pytest.raises(StoreError, match=r"version \(line \d+\): Expected `str` of length <= 200$"):
+        load_versions(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -168,7 +169,7 @@ def test_a_file_that_cannot_be_read_is_told(installed: Install, monkeypatch: pyt
     def refuse(path: Path) -> bytes:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr("patchkit.tms.package.read_regular", refuse)
     with pytest.raises(TmsFileError, match=r"cannot read .*\.so: Permission denied"):
         identity(site)
 
@@ -215,3 +216,23 @@ def test_what_a_library_needs_rules_defects_of_the_other_platform_out(
     found = {each.id: each.standing.value for each in identity(site).defects}
 
     assert (found["rocm-72-pause"], found["double-release"]) == (standing, "possible")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("large.so", "cannot read {path}: it is larger than 256 MiB"),
+        ("large.whl", "{path} is larger than 1024 MiB, which no wheel of torch_memory_saver is"),
+    ],
+)
+def test_a_library_or_wheel_that_is_far_too_large_is_refused_before_it_is_read(
+    tmp_path: Path, name: str, problem: str
+) -> None:
+    large = tmp_path / name
+    large.touch()
+    os.truncate(large, 4 << 30)
+
+    with pytest.raises(TmsFileError) as raised:
+        identity(large)
+
+    assert raised.value.message == problem.format(path=large)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -39,7 +40,33 @@ def test_a_folder_reads_and_lists_as_a_tree(tmp_path: Path) -> None:
     assert list(tree.paths("megatron/core/a.py")) == list(tree.paths("no/such")) == []
     assert tree.read("megatron/core/a.py") == b"a\n"
     assert tree.read(tree.manifest_path) == b"{}"
-    assert [tree.read(path) for path in ("megatron/core", "no/such", "setup.py/x", "megatron/pipe")] == [None] * 4
+    assert [tree.read(path) for path in ("megatron/core", "no/such", "setup.py/x")] == [None] * 3
+
+
+@pytest.mark.parametrize("kind", ["a named pipe", "a socket"])
+def test_what_is_no_file_and_no_folder_is_told_as_what_it_is(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if kind == "a socket":
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind("odd")
+    else:
+        os.mkfifo("odd")
+
+    with pytest.raises(TreeError) as raised:
+        DirectoryTree(tmp_path).read("odd")
+
+    assert raised.value.message == f"cannot read {tmp_path / 'odd'}: it is no regular file but {kind}"
+
+
+def test_a_folder_is_told_from_what_is_no_folder(tmp_path: Path) -> None:
+    tree = DirectoryTree(lay(tmp_path, FILES))
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "link").symlink_to("empty")
+
+    assert [tree.has_folder(path) for path in ("empty", "megatron/core")] == [True] * 2
+    assert [tree.has_folder(path) for path in ("link", "setup.py", "no/such", "setup.py/x")] == [False] * 4
 
 
 def test_files_that_may_be_executed_are_told(tmp_path: Path) -> None:

@@ -55,3 +55,20 @@ def test_the_quick_look_passes_over_no_name_that_is_found(data: st.DataObject) -
 
     if _renames(*texts):
         assert may_rename(*texts)
+
+
+@pytest.mark.parametrize("count", [1, 30, 31, 2000], ids=["one", "few", "many", "very many"])
+def test_of_many_names_one_that_was_renamed_is_found_as_of_few(count: int) -> None:
+    def text(renamed: bytes, *more: bytes) -> bytes:
+        names = [renamed, *(b"name_%d" % number for number in range(1, count))]
+        lines = [b"%s = 1\nprint(%s)\n" % (name, name) for name in (*names, *more)]
+        return b"".join(lines) + b"call(" + b", ".join(names) + b")\n"
+
+    base, target = text(b"name_0"), text(b"other_0")
+    changed = base.replace(b"print(", b"echo(") + b"name_0()\n"
+
+    assert may_rename(base, changed, target)
+    assert _renames(base, changed, target) == [Rename("name_0", "other_0", is_attribute=False)]
+    kept = target + b"name_0 = 2\n"
+    assert not may_rename(base, changed, kept)
+    assert _renames(base, changed, kept) == []

@@ -1,0 +1,101 @@
+"""Files that are read whole: how large they may be, and what they must be.
+
+A name that somebody else chose may be that of a named pipe, which waits for a writer for ever, of a device without an
+end, or of a sparse file that takes no place on the disk and as much memory as it claims.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+LARGEST = 256 << 20
+"""Bytes of the largest file that is read, where no smaller number is said."""
+
+_PIECE = 1 << 20
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISLNK, "a link"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def kind_of(mode: int) -> str:
+    """Return what a file of ``mode`` (stat(2)) is, such as ``a named pipe``."""
+    return next((name for is_one, name in _KINDS if is_one(mode)), "a file")
+
+
+def read_regular(path: Path, most: int = LARGEST) -> bytes:
+    """Return the bytes of a regular file, or of the one that a link leads to.
+
+    Raises OSError with the name: as open(2) does, and for anything else than a regular file (IsADirectoryError for a
+    folder), and for one of more than ``most`` bytes.
+    """
+    with _regular(path) as file:
+        return _read(file, path, most)
+
+
+def read_given(path: Path, most: int = LARGEST) -> bytes:
+    """As read_regular, for a name that the user gave: also of a pipe, such as a shell's ``<(command)``, or a device."""
+    try:
+        with path.open("rb") as file:
+            return _read(file, path, most)
+    except IsADirectoryError as error:
+        raise _refused(path, errno.EISDIR, "it is no regular file but a folder") from error
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a regular file, as hexadecimal digits, read in pieces. Raises OSError as read_regular."""
+    found = hashlib.sha256()
+    with _regular(path) as file:
+        while piece := file.read(_PIECE):
+            found.update(piece)
+    return found.hexdigest()
+
+
+@contextmanager
+def _regular(path: Path) -> Iterator[BinaryIO]:
+    try:
+        # Without O_NONBLOCK, opening a named pipe would wait for its writer.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        # A socket cannot be opened at all (ENXIO), and the words for that say nothing of it.
+        if error.errno in (errno.ENXIO, errno.EOPNOTSUPP) and path.exists():
+            raise _irregular(path, path.stat().st_mode) from error
+        raise
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise _irregular(path, mode)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            yield file
+    finally:
+        os.close(descriptor)
+
+
+def _read(file: BinaryIO, path: Path, most: int) -> bytes:
+    status = os.fstat(file.fileno())
+    # What claims too much is not read; a file may grow meanwhile, and a device has no size.
+    content = b"" if stat.S_ISREG(status.st_mode) and status.st_size > most else file.read(most + 1)
+    if max(status.st_size, len(content)) > most:
+        raise _refused(path, errno.EFBIG, f"it is larger than {most >> 20} MiB")
+    return content
+
+
+def _irregular(path: Path, mode: int) -> OSError:
+    number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
+    return _refused(path, number, f"it is no regular file but {kind_of(mode)}")
+
+
+def _refused(path: Path, number: int, words: str) -> OSError:
+    return OSError(number, words, str(path))

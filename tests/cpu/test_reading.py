@@ -1,0 +1,89 @@
+"""Files that are read whole, by the name of which somebody else may have chosen what they are."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from patchkit.reading import read_given, read_regular, sha256_of
+
+
+def a_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def a_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(path.name)
+
+
+def a_device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    # The name of a socket has a hundred bytes at most.
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("read", [read_regular, sha256_of])
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [(a_pipe, "a named pipe"), (a_socket, "a socket"), (a_device, "a device"), (Path.mkdir, "a folder")],
+)
+def test_what_is_no_regular_file_is_refused_and_not_waited_for(
+    here: Path, make: Callable[[Path], None], kind: str, read: Callable[[Path], object]
+) -> None:
+    make(here / "odd")
+
+    with pytest.raises(OSError, match="is no regular file") as raised:
+        read(here / "odd")
+
+    assert raised.value.strerror == f"it is no regular file but {kind}"
+    assert raised.value.filename == str(here / "odd")
+
+
+def test_a_link_to_a_regular_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "there").write_bytes(b"text")
+    (tmp_path / "here").symlink_to("there")
+
+    assert (read_regular(tmp_path / "here"), read_given(tmp_path / "here")) == (b"text", b"text")
+
+
+@pytest.mark.parametrize("read", [read_regular, read_given])
+def test_a_file_of_more_than_is_allowed_is_refused_before_it_is_read(
+    tmp_path: Path, read: Callable[[Path, int], bytes]
+) -> None:
+    (tmp_path / "sparse").touch()
+    os.truncate(tmp_path / "sparse", 1 << 40)
+
+    with pytest.raises(OSError, match="it is larger than 2 MiB"):
+        read(tmp_path / "sparse", 2 << 20)
+
+
+def test_a_device_without_an_end_is_read_as_far_as_is_allowed() -> None:
+    with pytest.raises(OSError, match="it is larger than 2 MiB"):
+        read_given(Path("/dev/zero"), 2 << 20)
+
+
+def test_a_pipe_that_is_named_is_read_to_its_end() -> None:
+    ours, theirs = os.pipe()
+    os.write(theirs, b"text")
+    os.close(theirs)
+
+    assert read_given(Path(f"/dev/fd/{ours}")) == b"text"
+    os.close(ours)
+
+
+def test_a_digest_is_that_of_all_pieces(tmp_path: Path) -> None:
+    content = b"0123456789abcdef" * (3 << 16) + b"end"
+    (tmp_path / "long").write_bytes(content)
+
+    assert sha256_of(tmp_path / "long") == hashlib.sha256(content).hexdigest()
