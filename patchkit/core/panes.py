@@ -79,9 +79,10 @@ def _cells(ours: Sequence[Edit], theirs: Sequence[Edit], length: int) -> list[_C
     A change that runs over several pieces gives each as many lines as the base has there, and the last one the rest.
     """
     edges = sorted({0, length, *(at for side in (ours, theirs) for edit in side for at in (edit.old, edit.old_end))})
+    put_in = {edit.old for side in (ours, theirs) for edit in side if edit.old == edit.old_end}
     pieces: list[tuple[int, int]] = []
     for start, stop in zip(edges, [*edges[1:], length], strict=True):
-        if any(edit.old == edit.old_end == start for side in (ours, theirs) for edit in side):
+        if start in put_in:
             pieces.append((start, start))
         if stop > start:
             pieces.append((start, stop))
@@ -99,12 +100,17 @@ class _Side:
 
     def __init__(self, changes: Sequence[Edit]) -> None:
         self._changes = changes
+        self._next = 0
+        """The first change that does not end before the piece."""
         self._at = 0
 
     def piece(self, start: int, stop: int) -> tuple[tuple[int, int], bool]:
         """Return this side's lines for the base's ``[start, stop)``, and whether they are the base's."""
         first = self._at
-        for edit in self._changes:
+        while self._next < len(self._changes) and self._is_over(self._changes[self._next], start):
+            self._next += 1
+        # What is put in at the beginning of the piece comes before a change of its lines.
+        for edit in self._changes[self._next : self._next + 2]:
             insertion = edit.old == edit.old_end
             if start == stop and insertion and edit.old == start:
                 self._at = edit.new_end
@@ -114,3 +120,7 @@ class _Side:
                 return (first, self._at), False
         self._at = first + stop - start
         return (first, self._at), True
+
+    @staticmethod
+    def _is_over(edit: Edit, start: int) -> bool:
+        return edit.old_end < start or edit.old < edit.old_end == start

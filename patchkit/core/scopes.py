@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MODULE = "<module>"
 """The scope of what stands at module level."""
 
-LARGEST_SOURCE = 4 << 20
+LARGEST_SOURCE = 8 << 20
 """Bytes of the largest text that is read as Python: ten times as large as any that people write. Its syntax tree takes
 up to 240 times as much memory."""
 

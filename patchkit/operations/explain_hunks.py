@@ -26,6 +26,8 @@ from patchkit.store.memory import load_resolutions
 
 AROUND = 6
 """Lines of the base shown on each side of a hunk."""
+_MOST = 2_000
+"""Lines of the base that are shown for one hunk: the conflict of a whole file may have millions."""
 
 
 def explain_hunks(
@@ -63,6 +65,10 @@ def explain_hunks(
             hint=f"hunks: {known}; name another base with --from BASE",
         )
     files = {file.path: file for file in considered.carried.files}
+    for hunk in chosen:
+        first, last = _window(hunk, files[hunk.path])
+        if last - first >= _MOST:
+            notes.append(f"{hunk.id}: of {last - first + 1} lines of the base the first {_MOST} are shown")
     return Explained(
         tool=__version__,
         series=str(folder),
@@ -107,7 +113,7 @@ def _explained(hunk: HunkAnswer, file: CarriedFile, session: Session) -> HunkExp
         scope=scope,
         old_signature=signatures[0],
         new_signature=signatures[1],
-        rows=pane_rows(base, changed, before, first - AROUND, last + AROUND),
+        rows=pane_rows(base, changed, before, first - AROUND, min(last, first + _MOST - 1) + AROUND),
         proposals=_proposals(hunk, file, session),
     )
 

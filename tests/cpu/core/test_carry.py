@@ -498,7 +498,7 @@ def _meaning(text: str) -> str:
     return ast.dump(ast.parse(text))
 
 
-@pytest.mark.parametrize(("path", "most"), [("a.py", 4), ("a.pyi", 4), ("a.txt", 16)])
+@pytest.mark.parametrize(("path", "most"), [("a.py", 8), ("a.pyi", 8), ("a.txt", 16)])
 def test_a_file_that_is_far_too_large_is_refused_when_both_sides_changed_it(path: str, most: int) -> None:
     base = b"# " + b"a" * (most << 20) + b"\nlast = 1\n"
     changed, target = base + b"ours = 1\n", b"theirs = 1\n" + base

@@ -193,7 +193,7 @@ def test_a_text_is_known_by_the_sha_256_of_its_bytes() -> None:
 
 
 def test_a_file_that_is_far_too_large_is_not_read_and_meets_no_count() -> None:
-    large = PythonText(b"# " + b"a" * (4 << 20))
+    large = PythonText(b"# " + b"a" * (8 << 20))
     spec = check({"pattern": "absent"}, files=("m/**/*.py",), count=0)
 
     result = run_check("patch", spec, {"m/large.py": large, "m/small.py": PythonText(b"x = 1\n")})

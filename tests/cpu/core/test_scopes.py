@@ -191,7 +191,7 @@ def test_any_bytes_have_the_module_as_their_first_scope(content: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"def f():\n    x = '\0'\n", b"def f():\n    pass\n" + b"a = 1\n" * (1 << 20)], ids=["nul", "large"]
+    "content", [b"def f():\n    x = '\0'\n", b"def f():\n    pass\n" + b"a = 1\n" * (2 << 20)], ids=["nul", "large"]
 )
 def test_what_is_no_source_or_far_too_large_has_the_module_alone(content: bytes) -> None:
     assert scopes(content) == (Scope(MODULE, 0, content.count(b"\n")),)

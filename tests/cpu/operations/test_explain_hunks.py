@@ -49,6 +49,18 @@ def test_a_conflict_is_shown_with_its_three_sides(world: Callable[..., World]) -
     ]
 
 
+def test_of_a_conflict_of_many_lines_the_first_ones_are_shown(
+    world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("patchkit.operations.explain_hunks._MOST", 3)
+    monkeypatch.setattr("patchkit.operations.explain_hunks.AROUND", 1)
+
+    answer = explained(world({NOTES: b"\0"}), "first/notes-colour")
+
+    assert [base for base, _, _ in panes(answer)] == ["name: buffer", "colour: red", "weight: 1", ""]
+    assert answer.notes == ("notes-colour: of 10 lines of the base the first 3 are shown",)
+
+
 def test_all_hunks_of_a_patch_are_explained_when_none_is_named(world: Callable[..., World]) -> None:
     answer = explained(world(MOVED), "first")
     assert [(each.hunk.id, each.hunk.verdict) for each in answer.hunks] == [

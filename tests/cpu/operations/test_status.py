@@ -296,11 +296,11 @@ def test_a_folder_in_the_place_of_a_file_is_told_as_one(tmp_path: Path) -> None:
 
 
 def test_the_hunks_of_a_file_that_is_far_too_large_are_not_looked_for() -> None:
-    content = b"a = 1\n" * (1 << 20)
+    content = b"a = 1\n" * (2 << 20)
     report = status_of(made_up.patched_tree("2.0", mode=content), asked="2.0")
 
     assert [hunk for file in report.patches[-1].files for hunk in file.hunks] == []
-    told = "it is larger than 4 MiB, and its hunks are not looked for"
+    told = "it is larger than 8 MiB, and its hunks are not looked for"
     assert [problem.message for problem in report.problems] == [
         f"the file is neither 2.0's nor a patched one (blob {blob_id(content)}): {told}"
     ]
