@@ -1,6 +1,7 @@
 """Three versions of the same lines next to each other: the base, what the patch makes of it, and what upstream made."""
 
 # No postponed annotations here: msgspec would compile each one again at every start.
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -37,13 +38,13 @@ class _Cell(NamedTuple):
 
 
 def pane_rows(
-    base: Sequence[str], patch: Sequence[str], target: Sequence[str], first: int, last: int
+    base: Sequence[str], patch: Sequence[str], target: Sequence[str], first: int, last: int, *, most: int = sys.maxsize
 ) -> tuple[PaneRow, ...]:
     """Return the rows for the base lines ``first`` to ``last`` (1-based, inclusive), and for what was put between them.
 
     Lines that a side changed are beside those that they replace; where a side has more lines than the base, the others
     have gaps. What was put in right above the first or right below the last of them is left out. The texts are lines
-    without endings; numbers beyond them are cut.
+    without endings; numbers beyond them are cut. Of more than ``most`` rows the first ones are made.
     """
     begin = min(max(0, first - 1), len(base))
     end = max(begin, min(last, len(base)))
@@ -58,6 +59,8 @@ def pane_rows(
             inside = place < cell.base[1]
             if inside and not begin <= place < end:
                 continue
+            if len(rows) == most:
+                return tuple(rows)
             rows.append(
                 PaneRow(
                     _line(base, cell.base, at, same=True),

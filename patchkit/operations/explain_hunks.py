@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from patchkit import __version__
 from patchkit.core.explained import Explained, HunkExplained, Proposal
 from patchkit.core.gating.drift import fingerprint
@@ -27,7 +29,7 @@ from patchkit.store.memory import load_resolutions
 AROUND = 6
 """Lines of the base shown on each side of a hunk."""
 _MOST = 2_000
-"""Lines of the base that are shown for one hunk: the conflict of a whole file may have millions."""
+"""Rows that are shown for one hunk: the conflict of a whole file may have millions."""
 
 
 def explain_hunks(
@@ -65,10 +67,8 @@ def explain_hunks(
             hint=f"hunks: {known}; name another base with --from BASE",
         )
     files = {file.path: file for file in considered.carried.files}
-    for hunk in chosen:
-        first, last = _window(hunk, files[hunk.path])
-        if last - first >= _MOST:
-            notes.append(f"{hunk.id}: of {last - first + 1} lines of the base the first {_MOST} are shown")
+    told = [_explained(hunk, files[hunk.path], session) for hunk in chosen]
+    notes += [f"{each.hunk.id}: the first {_MOST} rows are shown" for each in told if len(each.rows) > _MOST]
     return Explained(
         tool=__version__,
         series=str(folder),
@@ -78,7 +78,7 @@ def explain_hunks(
         verdict=answer.verdict,
         reason=answer.reason,
         variant=answer.variant,
-        hunks=tuple(_explained(hunk, files[hunk.path], session) for hunk in chosen),
+        hunks=tuple(replace(each, rows=each.rows[:_MOST]) for each in told),
         review=answer.review,
         notes=tuple(notes),
     )
@@ -113,7 +113,7 @@ def _explained(hunk: HunkAnswer, file: CarriedFile, session: Session) -> HunkExp
         scope=scope,
         old_signature=signatures[0],
         new_signature=signatures[1],
-        rows=pane_rows(base, changed, before, first - AROUND, min(last, first + _MOST - 1) + AROUND),
+        rows=pane_rows(base, changed, before, first - AROUND, last + AROUND, most=_MOST + 1),
         proposals=_proposals(hunk, file, session),
     )
 

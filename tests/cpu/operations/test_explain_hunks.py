@@ -53,12 +53,15 @@ def test_of_a_conflict_of_many_lines_the_first_ones_are_shown(
     world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("patchkit.operations.explain_hunks._MOST", 3)
-    monkeypatch.setattr("patchkit.operations.explain_hunks.AROUND", 1)
 
-    answer = explained(world({NOTES: b"\0"}), "first/notes-colour")
+    answer = explained(world(CLASH), "first/notes-colour")
 
-    assert [base for base, _, _ in panes(answer)] == ["name: buffer", "colour: red", "weight: 1", ""]
-    assert answer.notes == ("notes-colour: of 10 lines of the base the first 3 are shown",)
+    assert panes(answer) == [
+        ("name: buffer",) * 3,
+        ("colour: red", "*colour: green", "*colour: blue"),
+        ("weight: 1",) * 3,
+    ]
+    assert answer.notes == ("notes-colour: the first 3 rows are shown",)
 
 
 def test_all_hunks_of_a_patch_are_explained_when_none_is_named(world: Callable[..., World]) -> None:

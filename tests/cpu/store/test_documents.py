@@ -101,7 +101,9 @@ def test_a_document_is_read_from_its_file(tmp_path: Path) -> None:
     assert expected == load_document(SeriesDocument, tmp_path / "series.yaml")
 
 
-@pytest.mark.parametrize(("name", "problem"), [("gone.yaml", "No such file or directory"), ("", "Is a directory")])
+@pytest.mark.parametrize(
+    ("name", "problem"), [("gone.yaml", "No such file or directory"), ("", "it is no regular file but a folder")]
+)
 def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path, name: str, problem: str) -> None:
     path = tmp_path / name
 

@@ -127,7 +127,10 @@ def test_settings_that_say_nothing_are_an_error_with_file_and_key(
 
 @pytest.mark.parametrize(
     ("make", "message"),
-    [(Path.mkdir, "Is a directory"), (lambda file: file.symlink_to("gone"), "No such file or directory")],
+    [
+        (Path.mkdir, "it is no regular file but a folder"),
+        (lambda file: file.symlink_to("gone"), "No such file or directory"),
+    ],
 )
 def test_what_is_called_like_the_settings_and_is_no_file_is_an_error(
     project: Path, make: Callable[[Path], None], message: str
