@@ -39,6 +39,7 @@ struct control {
     int several;    /* whether another process made one */
     long long clock_jump; /* seconds that clocks and times of files jump from that call on */
     char last[64];
+    char names[1024][16]; /* of the first calls */
     char root[PATH_MAX];
 };
 
@@ -91,6 +92,12 @@ static int counts(int kind) {
     }
 }
 
+static int next_number(const char *name) {
+    int number = __atomic_add_fetch(&control->count, 1, __ATOMIC_SEQ_CST);
+    if (number <= 1024) snprintf(control->names[number - 1], sizeof control->names[0], "%s", name);
+    return number;
+}
+
 /* Return 1 when this call is to fail; does not return when the process dies here. */
 static int trip(const char *name, int kind) {
     if (!counts(kind)) return 0;
@@ -98,7 +105,7 @@ static int trip(const char *name, int kind) {
     if (!__atomic_compare_exchange_n(&control->process, &nobody, self, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
         && nobody != self)
         control->several = 1;
-    int number = __atomic_add_fetch(&control->count, 1, __ATOMIC_SEQ_CST);
+    int number = next_number(name);
     if (number != control->at && !(control->sticky && number > control->at)) return 0;
     if (number == control->at) snprintf(control->last, sizeof control->last, "%s", name);
     if (control->armed == KILL_ALL) { kill(0, SIGKILL); for (;;) pause(); }
@@ -160,13 +167,13 @@ ssize_t write(int descriptor, const void *bytes, size_t size) {
     if (trip("write", CHANGES)) return -1;
     if (size < 2 || !counts(CHANGES)) return real(descriptor, bytes, size);
     if (control->count + 1 != control->at) {
-        __atomic_add_fetch(&control->count, 1, __ATOMIC_SEQ_CST);
+        next_number("half a write");
         return real(descriptor, bytes, size);
     }
     ssize_t written = real(descriptor, bytes, size / 2);
     if (control->armed == FAIL) {
         /* A disk that is nearly full takes a part, and the next call fails. */
-        __atomic_add_fetch(&control->count, 1, __ATOMIC_SEQ_CST);
+        next_number("half a write");
         control->at++;
         return written;
     }

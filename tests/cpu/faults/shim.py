@@ -52,6 +52,7 @@ class _Block(ctypes.Structure):
         ("several", ctypes.c_int),
         ("clock_jump", ctypes.c_longlong),
         ("last", ctypes.c_char * 64),
+        ("names", ctypes.c_char * 16 * 1024),
         ("root", ctypes.c_char * 4096),
     ]
 
@@ -97,6 +98,11 @@ class Control:
     def count(self) -> int:
         """Calls since it was armed."""
         return int(self._block.count)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the calls since it was armed, the first 1024."""
+        return [name.value.decode() for name in self._block.names[: self.count]]
 
     @property
     def several(self) -> bool:
