@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date, datetime, timezone
 from itertools import count
 from pathlib import Path
 
@@ -106,6 +107,7 @@ class Stage:
         gc.collect()
         gc.freeze()
         self._counts: dict[Calls, int] = {}
+        self._day = _today()
         self.new = self._first()
         if self.new == self.old:
             raise AssertionError("the command wrote nothing")
@@ -210,6 +212,12 @@ class Stage:
     def trial(self, name: str, at: int) -> Trial | None:
         """Try one fault; None when the command makes fewer calls."""
         fault = FAULTS[name]
+        if self._day != _today():
+            # Some write the date: what is new is new each day.
+            self._day = _today()
+            self._after.clear()
+            self._late.clear()
+            self.new = self._changed()
         new = self.done(fault)
         self.world.lay()
         self.control.arm(self.root, at=at, **fault)  # type: ignore[arg-type]  # the options of arm
@@ -273,6 +281,10 @@ class Stage:
             if not (path.endswith(".patchkit/lock") or (path.startswith("cache/") and path not in now))
             and all(now.get(path) != each.get(path) for each in (self.old, *new))
         ]
+
+
+def _today() -> date:
+    return datetime.now(timezone.utc).date()
 
 
 def _theirs(state: State) -> State:
