@@ -2,9 +2,10 @@
 
     LD_PRELOAD=faults.so FAULTS_CONTROL=FILE python -m faults.server FILE
 
-A request names the scenario, a folder for its world, and either the faults (each with a sample of its calls) or a seed
-and how often to kill. Each is answered by a process forked from this one, which has imported and built what all of them
-need: the calls and functions by which the command changes files, then what came of each fault, then how it ended.
+A request names the scenario, a folder for its world, and the faults, each with a sample of its calls; or a command to
+be run meanwhile, with a sample; or a seed and how often to kill. Each is answered by a process forked from this one,
+which has imported and built what all of them need: the calls and functions by which the command changes files, then
+what came of each fault, then how it ended.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any
 from operations import made_up
 
 from . import forked_pip
+from .pairs import meetings
 from .random_kills import kills
 from .scenarios import SCENARIOS
 from .shim import Control
@@ -36,6 +38,9 @@ def _answers(control: Control, watch: Watch, request: dict[str, Any]) -> Iterato
     for fault, sample in request.get("faults", {}).items():
         for trial in trials(stage, fault, Sample(**sample)):
             yield asdict(trial)
+    if "other" in request:
+        for meeting in meetings(stage, tuple(request["other"]), Sample(**request["sample"])):
+            yield asdict(meeting)
     if "seed" in request:
         for kill in kills(stage, request["seed"], request["count"]):
             yield asdict(kill)

@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OFF, KILL_ALL, KILL_ONE, FAIL };
+enum { OFF, KILL_ALL, KILL_ONE, FAIL, HOLD };
 enum { ALL_CHANGES, READS_TOO, RENAMES_ALONE, CLOCKS_ALONE };
 
 struct control {
@@ -36,6 +36,7 @@ struct control {
     int at;         /* the call, from 1 */
     int count;
     int process;    /* whose call was the first */
+    int held;       /* a process is held at the call, as long as this is set */
     int several;    /* whether another process made one */
     long long clock_jump; /* seconds that clocks and times of files jump from that call on */
     char last[64];
@@ -110,6 +111,10 @@ static int trip(const char *name, int kind) {
     if (number == control->at) snprintf(control->last, sizeof control->last, "%s", name);
     if (control->armed == KILL_ALL) { kill(0, SIGKILL); for (;;) pause(); }
     if (control->armed == KILL_ONE) { kill(getpid(), SIGKILL); for (;;) pause(); }
+    if (control->armed == HOLD) {
+        __atomic_store_n(&control->held, 1, __ATOMIC_SEQ_CST);
+        while (__atomic_load_n(&control->held, __ATOMIC_SEQ_CST)) usleep(500);
+    }
     if (control->error == 0) return 0;
     errno = control->error;
     return 1;

@@ -26,6 +26,8 @@ class Action(IntEnum):
     KILL_ONE = 2
     """The process that made the call dies."""
     FAIL = 3
+    HOLD = 4
+    """The process that makes the call waits until it is released."""
 
 
 class Calls(IntEnum):
@@ -49,6 +51,7 @@ class _Block(ctypes.Structure):
         ("at", ctypes.c_int),
         ("count", ctypes.c_int),
         ("process", ctypes.c_int),
+        ("held", ctypes.c_int),
         ("several", ctypes.c_int),
         ("clock_jump", ctypes.c_longlong),
         ("last", ctypes.c_char * 64),
@@ -88,7 +91,17 @@ class Control:
         block.root = os.fsencode(root)
         block.error, block.sticky, block.calls, block.clock_jump = error, sticky, calls, clock_jump
         block.at, block.count, block.process, block.several, block.last = at, 0, 0, False, b""
+        block.held = False
         block.armed = action
+
+    @property
+    def held(self) -> bool:
+        """Whether a process waits at its call."""
+        return bool(self._block.held)
+
+    def release(self) -> None:
+        """Let it go on."""
+        self._block.held = False
 
     def disarm(self) -> None:
         """No more faults."""

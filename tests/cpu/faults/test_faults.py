@@ -16,6 +16,7 @@ from zlib import crc32
 import pytest
 from operations.fixtures import ENVIRONMENT
 
+from .pairs import PAIRS
 from .scenarios import SCENARIOS
 from .shim import build, compiler
 from .trying import Found, Server
@@ -99,6 +100,15 @@ def test_killed_at_random_moments_in_a_row_nothing_is_lost(server: Server, scena
     tried = server.try_random_kills(scenario, 8, 3)
 
     assert (tried.wrong, tried.count) == ((), 3)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_two_at_once_come_to_one_after_the_other_or_one_is_turned_away(server: Server, pair: str) -> None:
+    scenario, other = PAIRS[pair]
+    meetings = server.try_pair(scenario, other, Sample(few=2 if scenario in SLOW else 4, seed=crc32(pair.encode())))
+
+    assert [meeting for meeting in meetings if meeting["wrong"]] == []
+    assert len(meetings) > 0
 
 
 def test_the_shim_sees_the_calls_that_change_files(found: Callable[[str], Found]) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
@@ -84,6 +84,11 @@ class Server:
                 ),
             )
         return Found(first["calls"], frozenset((file, line) for file, line in first["at_work"]), found)
+
+    def try_pair(self, scenario: str, other: Sequence[str], sample: Sample) -> list[dict[str, Any]]:
+        """Hold the command of a path at a sample of its calls while another is run; each ``Meeting`` of theirs."""
+        _, *meetings = self._ask({"scenario": scenario, "other": list(other), "sample": asdict(sample)})
+        return meetings
 
     def try_random_kills(self, scenario: str, seed: int, number: int) -> Tried:
         """Kill the command at random moments, in so many rows."""

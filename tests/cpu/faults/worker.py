@@ -187,14 +187,20 @@ class Stage:
                 os.close(descriptor)
 
     def child(self, command: list[str]) -> int | None:
-        """Run a command in a process group of its own; its exit code, None when it was killed, -1 when it hangs."""
+        """Run a command; its exit code as ``ended`` tells it."""
+        return self.ended(self.begin(command))
+
+    def begin(self, command: list[str], said_file: Path | None = None) -> int:
+        """Begin a command in a process group of its own; the number of its process."""
+        said_file = said_file or self.said_file
+        said_file.write_bytes(b"")
         child = os.fork()
         if child == 0:
             os.setsid()
             signal.alarm(LONGEST)
             code = 99
             try:
-                with self.said_file.open("wb") as said:
+                with said_file.open("wb") as said:
                     os.dup2(said.fileno(), 1)
                     os.dup2(said.fileno(), 2)
                 code = perform(command)
@@ -204,6 +210,10 @@ class Stage:
                 os.write(2, f"raised {error!r}".encode())
             finally:
                 os._exit(code)
+        return child
+
+    def ended(self, child: int) -> int | None:
+        """Wait for a command to end; its exit code, None when it was killed, -1 when it hangs."""
         status = os.waitpid(child, 0)[1]
         if os.WIFSIGNALED(status):
             return -1 if os.WTERMSIG(status) == signal.SIGALRM else None
