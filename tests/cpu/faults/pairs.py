@@ -90,11 +90,12 @@ def _allowed(stage: Stage, other: list[str]) -> Iterator[Outcome]:
         alone = stage.look()
         then = stage.child(second)
         both = stage.look()
-        turned = first is other
-        if other == stage.command:
+        for turned in (False, True) if first == second else (first is other,):
+            yield Outcome(then if turned else code, code if turned else then, both)
+            yield Outcome(REFUSED if turned else code, code if turned else REFUSED, alone)
+        if first == second:
             yield Outcome(code, code, alone)  # both asked for the same, and have it
-        yield Outcome(then if turned else code, code if turned else then, both)
-        yield Outcome(REFUSED if turned else code, code if turned else REFUSED, alone)
+            return
 
 
 def _both(stage: Stage, other: list[str]) -> tuple[Outcome, str]:
