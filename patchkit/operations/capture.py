@@ -11,6 +11,7 @@ import msgspec
 
 from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.report import Problem
+from patchkit.core.series import LockDocument
 from patchkit.core.upstream import Target, find_target, targets
 from patchkit.errors import TreeError, UsageError
 from patchkit.operations.capture_edits import Edits, PatchChange, collect
@@ -22,6 +23,7 @@ from patchkit.operations.capture_write import Writing, describe, write_changes
 from patchkit.operations.coverage import refuse_bad_ranges, variants_for
 from patchkit.operations.layers import Layer, layers, result
 from patchkit.operations.regenerate import regenerate, source_opener
+from patchkit.operations.series_files import read_series_files
 from patchkit.operations.staging import Stage, ready, staged
 from patchkit.progress import Reporter, silent
 from patchkit.store.location import versions_file
@@ -62,6 +64,7 @@ def capture(
     if new is not None:
         refuse_bad_name(new)
     folder = ready(folder, reporter, dry_run=dry_run)
+    before = read_series_files(folder)
     series = load_series(folder)
     refuse_bad_ranges(series)
     versions = load_versions(versions_file(folder))
@@ -91,17 +94,13 @@ def capture(
     order = [one.name for one in series.patches] + ([new] if new else [])
     edits = collect(takeable.files, found, order, home)
     edits.problems[:0] = takeable.problems
-    command = f"patchkit capture --from {shlex.quote(str(place or tree.label))} --megatron {shlex.quote(target.title)}"
-    command += f" --patches {shlex.quote(str(folder))}"
-    command += f" --git {shlex.quote(str(repository))}" if repository else ""
-    command += "".join(f" --include {shlex.quote(glob)}" for glob in include) + "".join(
-        f" --exclude {shlex.quote(glob)}" for glob in exclude
-    )
+    command = _command(place or tree.label, target, folder, repository, include, exclude)
     problems = _refusals(edits, found, command, drop_hunks=drop_hunks)
     if problems:
         return msgspec.structs.replace(about, ok=False, verdict="refused", problems=problems)
     changes = {name: change for name, change in edits.patches.items() if _says_something(change)}
-    with staged(folder) as stage:
+    with staged(folder, before) as stage:
+        old = read_lock(stage.folder)
         writing = Writing(stage.folder, series, target, known, opener, today, new)
         written = write_changes(writing, changes)
         outcome = regenerate(stage.folder, repository=repository, cache=cache, reporter=reporter)
@@ -112,7 +111,7 @@ def capture(
             return msgspec.structs.replace(
                 about, ok=False, verdict="refused", problems=problems, hunks=hunks, variants=variants
             )
-        _prove(stage, folder, target, compared.files)
+        _prove(stage, old, target, compared.files)
         changed, gone = stage.changes()
         if not dry_run:
             stage.commit("capture")
@@ -124,6 +123,24 @@ def capture(
         notes=(*notes, *written.notes),
         written=tuple(str(path) for path in (*changed, *gone)),
     )
+
+
+def _command(  # noqa: PLR0917 - its own options
+    place: Path | str,
+    target: Target,
+    folder: Path,
+    repository: Path | None,
+    include: Sequence[str],
+    exclude: Sequence[str],
+) -> str:
+    """Return the command line that asks for the same."""
+    command = f"patchkit capture --from {shlex.quote(str(place))} --megatron {shlex.quote(target.title)}"
+    command += f" --patches {shlex.quote(str(folder))}"
+    command += f" --git {shlex.quote(str(repository))}" if repository else ""
+    command += "".join(f" --include {shlex.quote(glob)}" for glob in include) + "".join(
+        f" --exclude {shlex.quote(glob)}" for glob in exclude
+    )
+    return command
 
 
 def _from_git(target: Target, repository: Path | None) -> list[SourceTree]:
@@ -177,9 +194,9 @@ def _refusals(edits: Edits, found: Sequence[Layer], command: str, *, drop_hunks:
     return (*edits.problems, *asked, *lost)
 
 
-def _prove(stage: Stage, folder: Path, target: Target, files: Sequence[Changed]) -> None:
+def _prove(stage: Stage, old: LockDocument | None, target: Target, files: Sequence[Changed]) -> None:
     """Raise RuntimeError unless the written series gives the tree's text, and other variants what they gave before."""
-    lock, old = read_lock(stage.folder), read_lock(folder)
+    lock = read_lock(stage.folder)
     mine = lock.targets[target.name] if lock else None
     for file in files:
         chain = mine.chain(file.path) if mine else ()

@@ -21,6 +21,7 @@ from patchkit.operations.import_write import Header, write_sources
 from patchkit.operations.known import Known, load_known, shipped_versions
 from patchkit.operations.layers import layers, result
 from patchkit.operations.regenerate import Regenerated, regenerate
+from patchkit.operations.series_files import read_series_files
 from patchkit.operations.staging import Stage, ready, staged
 from patchkit.progress import Reporter, silent
 from patchkit.store.documents import parse_document
@@ -65,6 +66,7 @@ def import_patches(
     folder = ready(folder, reporter, dry_run=dry_run)
     given = read_files(paths, directory)
     patches = given.patches
+    before = read_series_files(folder)
     known, series = _home(folder, versions)
     if series is not None and megatron is None and revision is None:
         megatron = _stacked_on(patches, series, known, repository, cache)
@@ -98,7 +100,7 @@ def import_patches(
         if not isinstance(alternative, NoPlace) and len(alternative) > 1:
             _proved(alternative, under, fitted, alone=alone)
             proposed = tuple(shown(unit) for unit in alternative)
-    with staged(folder) as stage:
+    with staged(folder, before) as stage:
         if versions is not None:
             (stage.folder / VERSIONS).write_bytes(versions)
         made = write_sources(

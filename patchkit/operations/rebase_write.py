@@ -75,6 +75,7 @@ def write_series(
         _prove(stage, session)
         changed, gone = stage.changes()
         if not dry_run:
+            stage.refuse_overtaken()
             write_all(make_room(folder) / PENDING, changed, gone)
             clear_room(folder)
         return Written(tuple(map(str, changed)), tuple(map(str, gone)))

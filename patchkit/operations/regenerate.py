@@ -16,7 +16,7 @@ from patchkit.errors import PatchFormatError, PatchkitError, StoreError
 from patchkit.operations.answer import failed_checks
 from patchkit.operations.checks import run_checks
 from patchkit.operations.coverage import refuse_bad_ranges, variants_for, why_not_needed
-from patchkit.operations.series_files import undo_interrupted_write, write_series_files
+from patchkit.operations.series_files import read_series_files, undo_interrupted_write, write_series_files
 from patchkit.operations.sources import cached_release, fetch_release
 from patchkit.progress import Reporter, silent
 from patchkit.store.location import versions_file
@@ -68,6 +68,7 @@ def regenerate(
     """
     if not check:
         undo_interrupted_write(folder, reporter)
+    before = read_series_files(folder)
     versions_path = versions_file(folder)
     versions = load_versions(versions_path)
     series = load_series(folder)
@@ -116,7 +117,7 @@ def regenerate(
     stale = {path: content for path, content in files.items() if not path.is_file() or path.read_bytes() != content}
     removed = [path for path in sorted((folder / GENERATED).glob("*.patch")) if path not in files]
     if not check:
-        write_series_files(folder, stale, removed, operation="regenerate")
+        write_series_files(folder, stale, removed, operation="regenerate", expected=before)
     return Regenerated(
         ok=not check or not (stale or removed),
         written=tuple(str(path) for path in sorted(stale)),

@@ -6,20 +6,44 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from patchkit.errors import WriteFailedError
+from patchkit.errors import StoreError, WriteFailedError
 from patchkit.progress import Reporter
-from patchkit.store.location import VERSIONS
+from patchkit.store.edit_room import ROOM
+from patchkit.store.location import VERSIONS, versions_file
 from patchkit.trees import transaction
 
 STATE = ".patchkit"
 """Folder of lock and journal below that of the series; it goes away with them."""
 
 
-def write_series_files(folder: Path, files: Mapping[Path, bytes], removed: Iterable[Path], *, operation: str) -> None:
+def read_series_files(folder: Path) -> dict[Path, bytes]:
+    """Return everything that the commands read of a series, its upstream_versions.yaml included; links are left out.
+
+    Raises StoreError.
+    """
+    try:
+        files = [path for path in sorted(folder.rglob("*")) if not {STATE, ROOM} & set(path.relative_to(folder).parts)]
+        if versions_file(folder) == folder.parent.parent / VERSIONS:
+            files.append(versions_file(folder))
+        return {path: path.read_bytes() for path in files if path.is_file() and not path.is_symlink()}
+    except OSError as error:
+        raise StoreError(str(error.filename or folder), None, f"cannot be read: {error.strerror or error}") from error
+
+
+def write_series_files(
+    folder: Path,
+    files: Mapping[Path, bytes],
+    removed: Iterable[Path],
+    *,
+    operation: str,
+    expected: Mapping[Path, bytes | None],
+) -> None:
     """Write ``files`` and remove ``removed``, all or nothing; they lie in ``folder`` or are its upstream_versions.yaml.
 
-    ``operation`` is what messages call the write. Raises TreeBusyError, UnsafePathError, WriteFailedError, and
-    InterruptedWriteError when an earlier one has to be undone first.
+    ``operation`` is what messages call the write, ``expected`` what ``read_series_files`` told before it was made up:
+    where another process has written since, its work is neither overwritten nor taken for rubbish. Raises
+    TreeBusyError, UnsafePathError, WriteFailedError, and InterruptedWriteError when an earlier one has to be undone
+    first.
     """
     place = folder.resolve()
     new = [parent for parent in (place, *place.parents) if not parent.exists()]
@@ -32,7 +56,8 @@ def write_series_files(folder: Path, files: Mapping[Path, bytes], removed: Itera
     edits: dict[str, bytes | None] = {_path(path, root): content for path, content in files.items()}
     edits |= {_path(path, root): None for path in removed}
     try:
-        transaction.write_all(root, edits, operation=operation, state_dir=place / STATE)
+        known = {_path(path, root): content for path, content in expected.items()}
+        transaction.write_all(root, edits, operation=operation, state_dir=place / STATE, expected=known)
     except BaseException:
         _take_back(new)
         raise

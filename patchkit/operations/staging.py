@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from patchkit.errors import PatchkitError, WriteFailedError
-from patchkit.operations.series_files import STATE, undo_interrupted_write, write_series_files
+from patchkit.operations.series_files import STATE, read_series_files, undo_interrupted_write, write_series_files
 from patchkit.progress import Reporter
+from patchkit.store.edit_room import ROOM
 from patchkit.store.location import VERSIONS, versions_file
 
 
 class Stage:
     """A series' folder and, where it lies two levels up, its upstream_versions.yaml, copied."""
 
-    def __init__(self, root: Path, real: Path) -> None:
+    def __init__(self, root: Path, real: Path, before: Mapping[Path, bytes]) -> None:
         self._real = real
         self._above = versions_file(real) == real.parent.parent / VERSIONS
         self._root = root
+        self._before = before
         self.folder = root / "patches" / "series"
         """The copy."""
 
     def changes(self) -> tuple[dict[Path, bytes], list[Path]]:
-        """Return the files that differ from the real ones, by real path, and those that are gone."""
+        """Return the files that differ from the real ones as they were, by real path, and those that are gone."""
         pairs = {self._real / path.relative_to(self.folder): path for path in _files(self.folder)}
         if self._above:
             pairs[self._real.parent.parent / VERSIONS] = self._root / VERSIONS
@@ -35,6 +37,8 @@ class Stage:
             if not real.is_file() or real.read_bytes() != copy.read_bytes()
         }
         gone = [path for path in _files(self._real) if path not in pairs] if self._real.is_dir() else []
+        # What is there now and was not then is another process's.
+        gone = [path for path in gone if path in self._before or path.is_symlink() or ROOM in path.parts]
         return changed, gone
 
     def commit(self, operation: str) -> tuple[str, ...]:
@@ -43,8 +47,34 @@ class Stage:
         ``operation`` is what messages call the write. Raises as ``write_series_files`` does.
         """
         changed, gone = self.changes()
-        write_series_files(self._real, changed, gone, operation=operation)
+        write_series_files(self._real, changed, gone, operation=operation, expected=self._expected(changed))
         return tuple(str(path) for path in (*changed, *gone))
+
+    def refuse_outdated(self) -> None:
+        """Refuse a copy of something else than was read before. Raises WriteFailedError."""
+        above = self._real.parent.parent / VERSIONS if self._above else None
+        copies = {
+            self._root / VERSIONS if real == above else self.folder / real.relative_to(self._real): real
+            for real in self._before
+        }
+        self._refuse_others(copies)
+
+    def refuse_overtaken(self) -> None:
+        """Refuse to go on when the real files are no longer what was read. Raises WriteFailedError."""
+        self._refuse_others({real: real for real in self._before})
+
+    def _refuse_others(self, places: Mapping[Path, Path]) -> None:
+        for place, real in places.items():
+            if not place.is_file() or place.read_bytes() != self._before[real]:
+                raise WriteFailedError(
+                    f"{real} was changed by somebody else since it was read; nothing was changed",
+                    hint="run this again",
+                )
+
+    def _expected(self, changed: Mapping[Path, bytes]) -> dict[Path, bytes | None]:
+        """Return what the real files must still hold, and which must not be there."""
+        new = {path: None for path in changed if path not in self._before and not path.is_symlink()}
+        return {**self._before, **new}
 
     def named(self, text: str) -> str:
         """Return a message with the real folder in the place of the copy."""
@@ -62,13 +92,14 @@ def ready(folder: Path, reporter: Reporter, *, dry_run: bool) -> Path:
 
 
 @contextmanager
-def staged(folder: Path) -> Iterator[Stage]:
+def staged(folder: Path, before: Mapping[Path, bytes] | None = None) -> Iterator[Stage]:
     """Copy the series in ``folder`` (which need not exist) for as long as the context lasts.
 
-    Errors of patchkit that pass through name the real folder. Raises WriteFailedError when it cannot be copied.
+    ``before`` is what ``read_series_files`` told when the caller read it first. Errors of patchkit that pass through
+    name the real folder. Raises WriteFailedError when it cannot be copied, or is something else by now.
     """
     with tempfile.TemporaryDirectory(prefix="patchkit-") as root:
-        stage = Stage(Path(root), folder)
+        stage = Stage(Path(root), folder, read_series_files(folder) if before is None else before)
         try:
             if folder.is_dir():
                 shutil.copytree(folder, stage.folder)
@@ -78,6 +109,7 @@ def staged(folder: Path) -> Iterator[Stage]:
                 shutil.copyfile(folder.parent.parent / VERSIONS, Path(root) / VERSIONS)
         except (OSError, shutil.Error) as error:
             raise WriteFailedError(f"cannot copy {folder}: {error}") from error
+        stage.refuse_outdated()
         try:
             yield stage
         except PatchkitError as error:

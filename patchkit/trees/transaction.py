@@ -40,9 +40,9 @@ def write_all(
 ) -> None:
     """Write all of ``edits`` below ``root`` or none; journal and lock live in ``state_dir``, a folder below ``root``.
 
-    ``expected`` is what the caller read before it decided on the edits: a file that holds something else by now stops
-    the write. Edits that change nothing write nothing. Raises TreeBusyError, UnsafePathError, WriteFailedError, and
-    InterruptedWriteError when an earlier write has to be undone first.
+    ``expected`` is what the caller read before it decided on the edits, of files that it edits or not: one that holds
+    something else by now stops the write. Edits that change nothing write nothing. Raises TreeBusyError,
+    UnsafePathError, WriteFailedError, and InterruptedWriteError when an earlier write has to be undone first.
     """
     for path in edits:
         _refuse_own_files(root, checked(path), state_dir)
@@ -52,7 +52,7 @@ def write_all(
         with exclusive(state_dir, str(root)):
             _refuse_interrupted(root, state_dir)
             journals.sweep(state_dir)
-            _refuse_outdated(root, edits, expected or {})
+            _refuse_outdated(root, expected or {})
             changes = _changes(root, edits)
             if changes:
                 _carry_out(root, changes, operation, state_dir)
@@ -239,12 +239,10 @@ def _refuse_interrupted(root: Path, state_dir: Path) -> None:
         )
 
 
-def _refuse_outdated(root: Path, edits: Edits, expected: Mapping[str, bytes | None]) -> None:
-    for path in edits:
-        if path not in expected:
-            continue
+def _refuse_outdated(root: Path, expected: Mapping[str, bytes | None]) -> None:
+    for path, before in expected.items():
         found = read_file(root, path)
-        if expected[path] != (None if found is None else found.content):
+        if before != (None if found is None else found.content):
             raise WriteFailedError(
                 f"{path} in {root} was changed by somebody else since it was read; nothing was changed",
                 hint="run this again",

@@ -86,30 +86,21 @@ def command(
     discovery = look_around(folder, repository=repository, pre=pre, offline=offline, update=update, reporter=reporter)
     asked = Asked(onto=onto, base=base, repository=repository, offline=offline)
     whole = check_upstream(folder, asked, discovery, reporter=reporter)
+    # Only the forms that name lines need them, and reading them means reading the series again.
+    places = _places(whole, folder) if {style, *files.values()} & {"github", "sarif"} else None
+    columns = _columns()
+    # A job may have closed it.
+    colour = sys.stdout is not None and sys.stdout.isatty()
+    # Two at once would both tell what is new: it is told before it is noted, so that a kill in between loses none.
     with reporting_alone(state_file, reporter) if new_only else nullcontext():
         if new_only:
             # Another run may have reported since.
             known = load_reported(state_file)
         found = news(whole, known)
-        # A target that was named and is out of reach is no news, and no answer either.
-        unanswered = [target for target in whole.targets if onto and target.state == "unreachable"]
         report = found.report if new_only else marked(whole, known) if detailed_exit_code else whole
-        # Only the forms that name lines need them, and reading them means reading the series again.
-        styles = {style, *files.values()}
-        places = _places(whole, folder) if styles & {"github", "sarif"} else None
-        columns = _columns()
-        # A job may have closed it.
-        colour = sys.stdout is not None and sys.stdout.isatty()
         silent = new_only and style == "text" and not found.anything
         if not silent:
             click.echo(render(report, style, colour=colour, width=columns, places=places), nl=False, color=colour)
-        if new_only:
-            # No news, but a night in which nothing was looked at is not one in which nothing happened.
-            for note in (
-                *_lost(found, known, {target.name for target in unanswered}, repository),
-                *(discovery.notes if silent and not discovery.answered else ()),
-            ):
-                reporter.note(one_line(note))
         # Files are looked at one by one and later: each has everything, what is new is marked.
         texts = {
             path: render(marked(whole, known), other, width=_WIDTH, places=places) for path, other in files.items()
@@ -117,11 +108,20 @@ def command(
         write_reports({path: text.encode() for path, text in texts.items()})
         if new_only and found.known != known:
             write_reported(state_file, found.known)
-        if whole.verdict == "unreachable":
-            return int(ExitCode.TREE)
-        if not report.ok or unanswered:
-            return int(ExitCode.NO)
-        return int(ExitCode.NEW if detailed_exit_code and found.anything else ExitCode.DONE)
+    # A target that was named and is out of reach is no news, and no answer either.
+    unanswered = [target for target in whole.targets if onto and target.state == "unreachable"]
+    if new_only:
+        # No news, but a night in which nothing was looked at is not one in which nothing happened.
+        for note in (
+            *_lost(found, known, {target.name for target in unanswered}, repository),
+            *(discovery.notes if silent and not discovery.answered else ()),
+        ):
+            reporter.note(one_line(note))
+    if whole.verdict == "unreachable":
+        return int(ExitCode.TREE)
+    if not report.ok or unanswered:
+        return int(ExitCode.NO)
+    return int(ExitCode.NEW if detailed_exit_code and found.anything else ExitCode.DONE)
 
 
 _WIDTH = 120

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from .scenarios import SCENARIOS
 from .shim import build
-from .trying import Tried, try_faults, try_random_kills
-from .worker import FAULTS
+from .trying import Server, Tried
+from .worker import FAULTS, Sample
 
 RANDOM = "killed at random"
 
@@ -44,9 +44,11 @@ def main() -> int:
     seed = int(time.time()) if asked.seed is None else asked.seed
 
     def tried(shim: Path, folder: Path, path: str) -> dict[str, Tried]:
-        if asked.which == "random":
-            return {RANDOM: try_random_kills(shim, folder, path, seed, asked.count)}
-        return try_faults(shim, folder, path, asked.fault or tuple(FAULTS), every=asked.every)
+        with Server(shim, folder) as server:
+            if asked.which == "random":
+                return {RANDOM: server.try_random_kills(path, seed, asked.count)}
+            sample = Sample(every=asked.every)
+            return dict(server.try_faults(path, dict.fromkeys(asked.fault or FAULTS, sample)).tried)
 
     if asked.which == "random":
         print(f"seed {seed}", flush=True)  # noqa: T201
@@ -67,7 +69,7 @@ def _all(tried: Try, paths: list[str], processes: int) -> Iterator[tuple[str, di
             try:
                 yield path, future.result()
             except AssertionError as error:  # noqa: PERF203 - a path of hundreds of faults each
-                yield path, {"": Tried(0, 0, 0, frozenset(), (str(error),))}
+                yield path, {"": Tried(0, 0, 0, (str(error),))}
 
 
 def _report(found: Iterator[tuple[str, dict[str, Tried]]]) -> int:

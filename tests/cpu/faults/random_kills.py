@@ -1,6 +1,4 @@
-"""Kill the command of a scenario at random moments and print what came of each, a JSON object a line.
-
-    FAULTS_CONTROL=FILE python -m faults.random_kills SCENARIO CONTROL FOLDER SEED COUNT
+"""Kill the command of a scenario at random moments.
 
 A kill at a call is at a moment that somebody has thought of; these are at any. Of a row of up to three commands each is
 killed, the second and third while they put right what the one before them left; then one is let run.
@@ -8,17 +6,14 @@ killed, the second and third while they put right what the one before them left;
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
-import sys
 import time
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from .scenarios import SCENARIOS, perform
-from .shim import Control
+from .scenarios import perform
 from .worker import Stage
 
 LONGEST_ROW = 3
@@ -64,15 +59,10 @@ def _killed(stage: Stage, after: float) -> bool:
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
-def main(words: list[str]) -> None:
-    scenario, control, folder, seed, count = words
-    stage = Stage(SCENARIOS[scenario], Control(Path(control)), Path(folder))
+def kills(stage: Stage, seed: int, count: int) -> Iterator[Kill]:
+    """Kill so many rows of commands."""
     begun = time.perf_counter()
     stage.child(stage.command)
     seconds = time.perf_counter() - begun
-    for number in range(int(count)):
-        print(json.dumps(asdict(kill_at_random(stage, int(seed), number, seconds))), flush=True)  # noqa: T201 - read by the test
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+    for number in range(count):
+        yield kill_at_random(stage, seed, number, seconds)

@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OFF, KILL_ALL, KILL_ONE, FAIL };
+enum { OFF, KILL_ALL, KILL_ONE, FAIL, HOLD };
 enum { ALL_CHANGES, READS_TOO, RENAMES_ALONE, CLOCKS_ALONE };
 
 struct control {
@@ -36,9 +36,11 @@ struct control {
     int at;         /* the call, from 1 */
     int count;
     int process;    /* whose call was the first */
+    int held;       /* a process is held at the call, as long as this is set */
     int several;    /* whether another process made one */
     long long clock_jump; /* seconds that clocks and times of files jump from that call on */
     char last[64];
+    char names[1024][16]; /* of the first calls */
     char root[PATH_MAX];
 };
 
@@ -91,6 +93,12 @@ static int counts(int kind) {
     }
 }
 
+static int next_number(const char *name) {
+    int number = __atomic_add_fetch(&control->count, 1, __ATOMIC_SEQ_CST);
+    if (number <= 1024) snprintf(control->names[number - 1], sizeof control->names[0], "%s", name);
+    return number;
+}
+
 /* Return 1 when this call is to fail; does not return when the process dies here. */
 static int trip(const char *name, int kind) {
     if (!counts(kind)) return 0;
@@ -98,11 +106,15 @@ static int trip(const char *name, int kind) {
     if (!__atomic_compare_exchange_n(&control->process, &nobody, self, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
         && nobody != self)
         control->several = 1;
-    int number = __atomic_add_fetch(&control->count, 1, __ATOMIC_SEQ_CST);
+    int number = next_number(name);
     if (number != control->at && !(control->sticky && number > control->at)) return 0;
     if (number == control->at) snprintf(control->last, sizeof control->last, "%s", name);
     if (control->armed == KILL_ALL) { kill(0, SIGKILL); for (;;) pause(); }
     if (control->armed == KILL_ONE) { kill(getpid(), SIGKILL); for (;;) pause(); }
+    if (control->armed == HOLD) {
+        __atomic_store_n(&control->held, 1, __ATOMIC_SEQ_CST);
+        while (__atomic_load_n(&control->held, __ATOMIC_SEQ_CST)) usleep(500);
+    }
     if (control->error == 0) return 0;
     errno = control->error;
     return 1;
@@ -160,13 +172,13 @@ ssize_t write(int descriptor, const void *bytes, size_t size) {
     if (trip("write", CHANGES)) return -1;
     if (size < 2 || !counts(CHANGES)) return real(descriptor, bytes, size);
     if (control->count + 1 != control->at) {
-        __atomic_add_fetch(&control->count, 1, __ATOMIC_SEQ_CST);
+        next_number("half a write");
         return real(descriptor, bytes, size);
     }
     ssize_t written = real(descriptor, bytes, size / 2);
     if (control->armed == FAIL) {
         /* A disk that is nearly full takes a part, and the next call fails. */
-        __atomic_add_fetch(&control->count, 1, __ATOMIC_SEQ_CST);
+        next_number("half a write");
         control->at++;
         return written;
     }

@@ -26,6 +26,8 @@ class Action(IntEnum):
     KILL_ONE = 2
     """The process that made the call dies."""
     FAIL = 3
+    HOLD = 4
+    """The process that makes the call waits until it is released."""
 
 
 class Calls(IntEnum):
@@ -49,9 +51,11 @@ class _Block(ctypes.Structure):
         ("at", ctypes.c_int),
         ("count", ctypes.c_int),
         ("process", ctypes.c_int),
+        ("held", ctypes.c_int),
         ("several", ctypes.c_int),
         ("clock_jump", ctypes.c_longlong),
         ("last", ctypes.c_char * 64),
+        ("names", ctypes.c_char * 16 * 1024),
         ("root", ctypes.c_char * 4096),
     ]
 
@@ -87,7 +91,17 @@ class Control:
         block.root = os.fsencode(root)
         block.error, block.sticky, block.calls, block.clock_jump = error, sticky, calls, clock_jump
         block.at, block.count, block.process, block.several, block.last = at, 0, 0, False, b""
+        block.held = False
         block.armed = action
+
+    @property
+    def held(self) -> bool:
+        """Whether a process waits at its call."""
+        return bool(self._block.held)
+
+    def release(self) -> None:
+        """Let it go on."""
+        self._block.held = False
 
     def disarm(self) -> None:
         """No more faults."""
@@ -97,6 +111,11 @@ class Control:
     def count(self) -> int:
         """Calls since it was armed."""
         return int(self._block.count)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the calls since it was armed, the first 1024."""
+        return [name.value.decode() for name in self._block.names[: self.count]]
 
     @property
     def several(self) -> bool:

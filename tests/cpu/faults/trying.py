@@ -1,4 +1,4 @@
-"""Starting the worker, and what came of its faults."""
+"""Asking for faults, and what came of them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from .shim import Control
+from .worker import Sample
 
 ROOT = Path(__file__).parents[3]
 
@@ -24,66 +26,95 @@ class Tried:
     worlds: int
     """How many different ones the faults left, in each of which the next command was run."""
     killed: int
-    calls: frozenset[str]
-    """Names of the calls that had the fault."""
     wrong: tuple[str, ...]
 
 
-def try_faults(
-    shim: Path,
-    folder: Path,
-    scenario: str,
-    faults: Sequence[str],
-    *,
-    every: int = 1,
-    offset: int = 0,
-    environment: Mapping[str, str] = os.environ,
-) -> dict[str, Tried]:
-    """Try each fault at every so many calls, from the one behind ``offset`` on; what came of each, by its name."""
-    words = [str(every), str(offset), *faults]
-    trials = list(_work(shim, folder, "worker", scenario, words, environment))
-    found = {}
-    for fault in faults:
-        own = [trial for trial in trials if trial["fault"] == fault]
-        found[fault] = Tried(
-            len(own),
-            sum(not trial["seen"] for trial in own),
-            sum(trial["code"] is None for trial in own),
-            frozenset(trial["call"] for trial in own),
-            tuple(
-                f"{scenario}: {fault} at {trial['at']} ({trial['call']}): {each}"
-                for trial in own
-                for each in trial["wrong"]
-            ),
+@dataclass(frozen=True)
+class Found:
+    """What came of the faults in one path."""
+
+    calls: list[str]
+    """Names of the calls by which it changes files, in their order."""
+    at_work: frozenset[tuple[str, int]]
+    """File, below the package, and first line of the functions that did."""
+    tried: Mapping[str, Tried]
+    """By the name of the fault."""
+
+
+class Server:
+    """A process that tries faults, with all that they need imported and built; to be used in a ``with``."""
+
+    def __init__(self, shim: Path, folder: Path, environment: Mapping[str, str] = os.environ) -> None:
+        """Start it; worlds are laid in ``folder``, which is made."""
+        self.folder = folder
+        self._worlds = count()
+        control, home = folder / "control", folder / "home"
+        home.mkdir(parents=True)
+        Control.make(control)
+        own = {"LD_PRELOAD": str(shim), "FAULTS_CONTROL": str(control)}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "faults.server", str(control)],
+            env=settled(environment, home) | own,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
-    return found
 
+    def __enter__(self) -> Server:
+        return self
 
-def try_random_kills(
-    shim: Path, folder: Path, scenario: str, seed: int, count: int, *, environment: Mapping[str, str] = os.environ
-) -> Tried:
-    """Kill the command ``count`` times at random moments."""
-    kills = list(_work(shim, folder, "random_kills", scenario, [str(seed), str(count)], environment))
-    wrong = tuple(
-        f"{scenario}: seed {seed}, number {kill['number']}: {each}" for kill in kills for each in kill["wrong"]
-    )
-    return Tried(len(kills), len(kills), sum(kill["killed"] for kill in kills), frozenset(), wrong)
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()
 
+    def try_faults(self, scenario: str, samples: Mapping[str, Sample]) -> Found:
+        """Try faults in a path, each at a sample of its calls."""
+        faults = {fault: asdict(sample) for fault, sample in samples.items()}
+        first, *trials = self._ask({"scenario": scenario, "faults": faults})
+        found = {}
+        for fault in samples:
+            own = [trial for trial in trials if trial["fault"] == fault]
+            found[fault] = Tried(
+                len(own),
+                sum(not trial["seen"] for trial in own),
+                sum(trial["code"] is None for trial in own),
+                tuple(
+                    f"{scenario}: {fault} at {trial['at']} ({trial['call']}): {each}"
+                    for trial in own
+                    for each in trial["wrong"]
+                ),
+            )
+        return Found(first["calls"], frozenset((file, line) for file, line in first["at_work"]), found)
 
-def _work(  # noqa: PLR0917 - where, what, and how
-    shim: Path, folder: Path, module: str, scenario: str, words: list[str], environment: Mapping[str, str]
-) -> Iterator[dict[str, Any]]:
-    """Run a module of this package on a scenario; what it prints."""
-    control, world, home = folder / "control", folder / "work", folder / "home"
-    world.mkdir(parents=True)
-    home.mkdir()
-    Control.make(control)
-    own = {"LD_PRELOAD": str(shim), "FAULTS_CONTROL": str(control)}
-    command = [sys.executable, "-m", f"faults.{module}", scenario, str(control), str(world), *words]
-    done = subprocess.run(command, env=settled(environment, home) | own, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise AssertionError(f"{scenario}: {done.stderr[-2000:]}")
-    return map(json.loads, done.stdout.splitlines())
+    def try_pair(self, scenario: str, other: Sequence[str], sample: Sample) -> list[dict[str, Any]]:
+        """Hold the command of a path at a sample of its calls while another is run; each ``Meeting`` of theirs."""
+        _, *meetings = self._ask({"scenario": scenario, "other": list(other), "sample": asdict(sample)})
+        return meetings
+
+    def try_random_kills(self, scenario: str, seed: int, number: int) -> Tried:
+        """Kill the command at random moments, in so many rows."""
+        _, *kills = self._ask({"scenario": scenario, "seed": seed, "count": number})
+        wrong = tuple(
+            f"{scenario}: seed {seed}, number {kill['number']}: {each}" for kill in kills for each in kill["wrong"]
+        )
+        return Tried(len(kills), len(kills), sum(kill["killed"] for kill in kills), wrong)
+
+    def _ask(self, request: dict[str, object]) -> list[dict[str, Any]]:
+        """Ask for something; what is printed about it."""
+        folder = self.folder / str(next(self._worlds))
+        folder.mkdir()
+        asked, answers = self._process.stdin, self._process.stdout
+        assert asked is not None
+        assert answers is not None
+        print(json.dumps({**request, "folder": str(folder)}), file=asked, flush=True)
+        found: list[dict[str, Any]] = []
+        for line in answers:
+            found.append(json.loads(line))
+            if "ended" in found[-1]:
+                break
+        ended = found.pop()["ended"] if found else "the server died"
+        if ended:
+            raise AssertionError(f"{request['scenario']}: {ended[-2000:]}")
+        return found
 
 
 def settled(environment: Mapping[str, str], home: Path) -> dict[str, str]:

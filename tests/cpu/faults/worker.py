@@ -1,6 +1,4 @@
-"""Try faults in one scenario and print what came of each, a JSON object a line.
-
-    LD_PRELOAD=faults.so FAULTS_CONTROL=FILE python -m faults.worker SCENARIO CONTROL FOLDER EVERY OFFSET FAULT...
+"""Try faults in one scenario, in a process that has the shim.
 
 A process for each fault is forked from this one, which has everything imported already. What the next command makes of
 a world depends on what is in it alone: it is run once for each world that faults leave.
@@ -10,19 +8,21 @@ from __future__ import annotations
 
 import errno
 import gc
-import json
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from itertools import count
 from pathlib import Path
 
-from .scenarios import SCENARIOS, Scenario, perform
+from .scenarios import Scenario, perform
 from .shim import Action, Calls, Control
 from .world import State, World, digest
 from .worlds import filled
+from .writers import Watch
 
 LONGEST = 600
 """Seconds that a command may take, on a machine that has other things to do; then it hangs."""
@@ -44,6 +44,25 @@ FAULTS: dict[str, dict[str, object]] = {
 }
 
 
+@dataclass(frozen=True)
+class Sample:
+    """Which of the calls of a command have a fault."""
+
+    every: int = 1
+    """Each so many, as long as there are calls."""
+    few: int | None = None
+    """Or no more than so many, evenly spread."""
+    seed: int = 0
+    """Where the few begin."""
+
+    def places(self, calls: int) -> Iterable[int]:
+        """Return the numbers, from 1, of the calls that have it, where the command alone makes so many."""
+        if self.few is None:
+            return count(1, self.every)
+        step = max(1, -(-calls // self.few))
+        return range(1 + self.seed % min(step, calls), calls + 1, step)
+
+
 @dataclass
 class Trial:
     """One fault and what came of it."""
@@ -61,7 +80,12 @@ class Trial:
 class Stage:
     """A scenario's world, laid anew for each fault."""
 
-    def __init__(self, scenario: Scenario, control: Control, folder: Path) -> None:
+    several: bool
+    """Whether the command starts processes that change files as well."""
+    calls: list[str]
+    """Names of the calls by which it changes files."""
+
+    def __init__(self, scenario: Scenario, control: Control, folder: Path, watch: Watch) -> None:
         self.scenario = scenario
         self.control = control
         self.root = folder / "world"
@@ -78,23 +102,33 @@ class Stage:
         self.world = World(self.root)
         self.old = self.look()
         # In this process first, so that all is imported; what it leaves in the world goes away.
-        with self._quiet():
+        with self._quiet(), watch:
             perform(self.command)
         gc.collect()
         gc.freeze()
-        self.world.lay()
-        self.several = self._several()
-        self.new = self._changed()
+        self._counts: dict[Calls, int] = {}
+        self._day = _today()
+        self.new = self._first()
         if self.new == self.old:
             raise AssertionError("the command wrote nothing")
 
-    def _several(self) -> bool:
-        """Whether the command starts processes that change files as well."""
+    def _first(self) -> State:
+        """Run the command as it is, and see what it does."""
         self.control.arm(self.root, Action.FAIL, 0)
-        self.child(self.command)
-        self.control.disarm()
-        self.world.lay()
-        return self.control.several
+        now = self._changed()
+        self.several, self.calls = self.control.several, self.control.names
+        self._counts[Calls.CHANGES] = self.control.count
+        return now
+
+    def number_of(self, calls: Calls) -> int:
+        """Tell how many calls of a kind the command makes."""
+        if calls not in self._counts:
+            self.world.lay()
+            self.control.arm(self.root, Action.FAIL, 0, calls=calls)
+            self.child(self.command)
+            self.control.disarm()
+            self._counts[calls] = self.control.count
+        return self._counts[calls]
 
     def done(self, fault: Mapping[str, object]) -> tuple[State, ...]:
         """Return what the command may make of the world: a date that it writes is that of a clock, right or not."""
@@ -106,7 +140,8 @@ class Stage:
         return self.new, self._late[jump]
 
     def _changed(self, clock_jump: int = 0) -> State:
-        """Return what the command makes of the world, which is then put back."""
+        """Return what the command makes of the world as it was laid, to which it is then put back."""
+        self.world.lay()
         if clock_jump:
             self.control.arm(self.root, Action.FAIL, 1, clock_jump=clock_jump, calls=Calls.CLOCKS)
         code = self.child(self.command)
@@ -152,14 +187,20 @@ class Stage:
                 os.close(descriptor)
 
     def child(self, command: list[str]) -> int | None:
-        """Run a command in a process group of its own; its exit code, None when it was killed, -1 when it hangs."""
+        """Run a command; its exit code as ``ended`` tells it."""
+        return self.ended(self.begin(command))
+
+    def begin(self, command: list[str], said_file: Path | None = None) -> int:
+        """Begin a command in a process group of its own; the number of its process."""
+        said_file = said_file or self.said_file
+        said_file.write_bytes(b"")
         child = os.fork()
         if child == 0:
             os.setsid()
             signal.alarm(LONGEST)
             code = 99
             try:
-                with self.said_file.open("wb") as said:
+                with said_file.open("wb") as said:
                     os.dup2(said.fileno(), 1)
                     os.dup2(said.fileno(), 2)
                 code = perform(command)
@@ -169,6 +210,10 @@ class Stage:
                 os.write(2, f"raised {error!r}".encode())
             finally:
                 os._exit(code)
+        return child
+
+    def ended(self, child: int) -> int | None:
+        """Wait for a command to end; its exit code, None when it was killed, -1 when it hangs."""
         status = os.waitpid(child, 0)[1]
         if os.WIFSIGNALED(status):
             return -1 if os.WTERMSIG(status) == signal.SIGALRM else None
@@ -177,6 +222,12 @@ class Stage:
     def trial(self, name: str, at: int) -> Trial | None:
         """Try one fault; None when the command makes fewer calls."""
         fault = FAULTS[name]
+        if self._day != _today():
+            # Some write the date: what is new is new each day.
+            self._day = _today()
+            self._after.clear()
+            self._late.clear()
+            self.new = self._changed()
         new = self.done(fault)
         self.world.lay()
         self.control.arm(self.root, at=at, **fault)  # type: ignore[arg-type]  # the options of arm
@@ -242,6 +293,10 @@ class Stage:
         ]
 
 
+def _today() -> date:
+    return datetime.now(timezone.utc).date()
+
+
 def _theirs(state: State) -> State:
     """Leave out what is patchkit's own and goes away with the next command, byte code, the cache, and folders."""
     own = (".patchkit/", ".patchkit-", ".rebase/", "__pycache__/", ".git/refs/heads/patched.lock")
@@ -262,25 +317,15 @@ def _difference(expected: State, found: State) -> str:
     return f"lacking {lacking}, more {more}, other {other}"
 
 
-def trials(stage: Stage, fault: str, every: int, offset: int) -> Iterator[Trial]:
-    """Try a fault at every so many calls."""
+def trials(stage: Stage, fault: str, sample: Sample) -> Iterator[Trial]:
+    """Try a fault at each call of a sample."""
     if fault == "kill one" and not stage.several:
         return  # the same as a kill of all
     if fault in stage.scenario.without:
         return
-    at = 1 + offset
-    while (trial := stage.trial(fault, at)) is not None:
+    calls = FAULTS[fault].get("calls", Calls.CHANGES)
+    assert isinstance(calls, Calls)
+    for at in sample.places(stage.number_of(calls)):
+        if (trial := stage.trial(fault, at)) is None:
+            return
         yield trial
-        at += every
-
-
-def main(words: list[str]) -> None:
-    scenario, control, folder, every, offset, *faults = words
-    stage = Stage(SCENARIOS[scenario], Control(Path(control)), Path(folder))
-    for fault in faults:
-        for trial in trials(stage, fault, int(every), int(offset)):
-            print(json.dumps(asdict(trial)), flush=True)  # noqa: T201 - read by the test
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -1,14 +1,8 @@
-"""Which functions of the package change files, by their text, and which of them the scenarios run.
-
-python -m faults.writers FOLDER        prints, as JSON, the functions that the scenarios ran
-"""
+"""Which functions of the package change files, by their text, and which of them are run."""
 
 from __future__ import annotations
 
 import ast
-import contextlib
-import io
-import json
 import os
 import re
 import sys
@@ -92,15 +86,22 @@ def all_writers() -> dict[str, int]:
 
 
 class Watch:
-    """Collects the functions of the package that were at work when a file was changed."""
+    """Collects the functions of the package that are at work when a file is changed, in a ``with``."""
 
     def __init__(self) -> None:
-        self.on = False
+        self._on = False
         self.seen: set[tuple[str, int]] = set()
+        """File below the package and first line of each."""
         sys.addaudithook(self._hook)
 
+    def __enter__(self) -> None:
+        self._on = True
+
+    def __exit__(self, *_: object) -> None:
+        self._on = False
+
     def _hook(self, event: str, arguments: tuple[object, ...]) -> None:
-        if not self.on:
+        if not self._on:
             return
         opened = (
             event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
@@ -120,31 +121,3 @@ def _frames() -> Iterator[FrameType]:
     while frame is not None:
         yield frame
         frame = frame.f_back
-
-
-def main(words: list[str]) -> None:
-    from .scenarios import SCENARIOS, perform
-    from .worlds import filled
-
-    watch = Watch()
-    for number, scenario in enumerate(SCENARIOS.values()):
-        root = Path(words[0]) / str(number)
-        root.mkdir()
-        kept = dict(os.environ)
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            scenario.build(root)
-            os.environ["PATCHKIT_CACHE"] = str(root / "cache")
-            os.environ |= {name: filled(root, (value,))[0] for name, value in scenario.environment.items()}
-            os.chdir(root / scenario.folder)
-            watch.on = True
-            code = perform(filled(root, scenario.command))
-            watch.on = False
-        os.environ.clear()
-        os.environ |= kept
-        assert code == scenario.code, scenario
-    named = {(name.split(":")[0], line): name for name, line in all_writers().items()}
-    print(json.dumps(sorted(named[each] for each in watch.seen if each in named)))  # noqa: T201 - read by the test
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 from trees.snapshots import contents
 
-from patchkit.errors import StoreError
+from patchkit.errors import StoreError, WriteFailedError
+from patchkit.operations.series_files import read_series_files
 from patchkit.operations.staging import ready, staged
 from patchkit.progress import silent
 from patchkit.store.location import versions_file
@@ -37,6 +39,36 @@ def test_what_is_done_to_the_copy_is_done_to_the_series_on_commit_and_not_before
     }
     assert not (series / "lock.yaml").exists()
     assert len(written) == 4
+
+
+def test_what_another_process_wrote_meanwhile_is_neither_overwritten_nor_removed(series: Path) -> None:
+    """Another import: its patch is in series.yaml and in a folder that the copy does not have."""
+    for name, text in (("series.yaml", "mine"), ("more.yaml", "new")):
+        kept = contents(series)
+        with staged(series) as stage:
+            (stage.folder / name).write_text(text)
+            (series / "theirs").mkdir()
+            (series / "theirs" / "patch.yaml").write_text("theirs")
+            (series / "series.yaml").write_text("theirs")
+            with pytest.raises(WriteFailedError) as caught:
+                stage.commit("import")
+
+        expected = f"patches/megatron/series.yaml in {series.parents[1]} was changed by somebody else since it was read"
+        assert caught.value.message == f"{expected}; nothing was changed"
+        assert contents(series) == {**kept, "theirs/patch.yaml": b"theirs", "series.yaml": b"theirs"}
+        (series / "series.yaml").write_bytes(kept["series.yaml"])
+        shutil.rmtree(series / "theirs")
+
+
+def test_a_series_that_changes_between_reading_and_copying_is_refused(series: Path) -> None:
+    before = read_series_files(series)
+    (series / "series.yaml").write_text("theirs")
+
+    with pytest.raises(WriteFailedError) as caught, staged(series, before):
+        pass
+
+    expected = f"{series / 'series.yaml'} was changed by somebody else since it was read; nothing was changed"
+    assert caught.value.message == expected
 
 
 def test_a_series_that_is_not_there_yet_is_made_on_commit(tmp_path: Path) -> None:

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import fcntl
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from trees.faults import full_disk, killed_at, tripped
 from trees.snapshots import contents, lay
 
-from patchkit.errors import WriteFailedError
+from patchkit.errors import TreeBusyError, WriteFailedError
 from patchkit.store.pending import drop, finish, is_pending, write_all
 
 OLD = {"a": b"old a", "b": b"old b", "c": b"old c"}
@@ -28,6 +31,24 @@ def test_everything_is_written_and_nothing_is_kept(folder: Path) -> None:
 
     assert contents(folder) == WRITTEN
     assert [path.name for path in folder.parent.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize("ask", [is_pending, finish, drop])
+def test_what_another_process_is_writing_was_not_cut_short(folder: Path, ask: Callable[[Path], object]) -> None:
+    place = folder.parent / "pending"
+    place.mkdir()
+    descriptor = os.open(folder.parent, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    asked: list[tuple[Callable[[Path], object], Path]] = [(ask, place), (write, folder)]
+    for work, path in asked:
+        with pytest.raises(TreeBusyError) as caught:
+            work(path)
+        expected = f"another patchkit process is writing to {folder.parents[1]}"
+        assert (caught.value.message, caught.value.hint) == (expected, "wait until it has ended, then run this again")
+    assert contents(folder) == OLD
+    os.close(descriptor)
+
+    assert is_pending(place)
 
 
 def test_killed_at_any_point_it_can_be_finished_or_dropped(folder: Path) -> None:
