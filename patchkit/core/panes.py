@@ -1,7 +1,6 @@
 """Three versions of the same lines next to each other: the base, what the patch makes of it, and what upstream made."""
 
 # No postponed annotations here: msgspec would compile each one again at every start.
-import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -38,7 +37,7 @@ class _Cell(NamedTuple):
 
 
 def pane_rows(
-    base: Sequence[str], patch: Sequence[str], target: Sequence[str], first: int, last: int, *, most: int = sys.maxsize
+    base: Sequence[str], patch: Sequence[str], target: Sequence[str], first: int, last: int, *, most: int | None = None
 ) -> tuple[PaneRow, ...]:
     """Return the rows for the base lines ``first`` to ``last`` (1-based, inclusive), and for what was put between them.
 

@@ -132,13 +132,11 @@ def _members(chunk: str) -> tuple[_Chunk, ...]:
 
 def _is_balanced(part: str) -> bool:
     """Tell whether no string and no bracket goes on behind a part, as far as signs tell: in Python none can."""
-    # A docstring may have a bracket alone, as that of a half-open range; most have none, and are not looked for.
-    return _is_whole(part) and (_closes(part) or _closes(_NO_CODE.sub("", part)))
-
-
-def _closes(text: str) -> bool:
+    if not _is_whole(part):
+        return False
     depth = 0
-    for sign in _BRACKET.findall(text):
+    # A docstring may have a bracket alone, as that of a half-open range.
+    for sign in _BRACKET.findall(_NO_CODE.sub("", part)):
         depth += 1 if sign in "([{" else -1
         if depth < 0:
             return False

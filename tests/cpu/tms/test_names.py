@@ -40,4 +40,4 @@ def test_asking_for_the_library_loads_neither_torch_nor_the_patch_tool() -> None
         [sys.executable, "-c", script], cwd=Path(__file__).parents[3], check=True, capture_output=True, text=True
     )
 
-    assert json.loads(done.stdout) == [["errors", "tms"], []]
+    assert json.loads(done.stdout) == [["errors", "reading", "tms"], []]
