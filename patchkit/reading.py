@@ -83,11 +83,29 @@ def _regular(path: Path) -> Iterator[BinaryIO]:
         os.close(descriptor)
 
 
+def read_open(file: BinaryIO, most: int) -> bytes | None:
+    """Return what is left in an open file; None when that is more than ``most`` bytes. Raises OSError.
+
+    What claims too much is not read at all. A file may grow meanwhile, and a device or a pipe has no size.
+    """
+    size = os.fstat(file.fileno()).st_size
+    if size > most:
+        return None
+    # Python makes room for as many bytes as it is asked for, before it reads one.
+    content = file.read(size + 1)
+    if len(content) <= size:
+        return content
+    pieces = [content]
+    left = most - len(content)
+    while left >= 0 and (piece := file.read(_PIECE)):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces) if left >= 0 else None
+
+
 def _read(file: BinaryIO, path: Path, most: int) -> bytes:
-    status = os.fstat(file.fileno())
-    # What claims too much is not read; a file may grow meanwhile, and a device has no size.
-    content = b"" if stat.S_ISREG(status.st_mode) and status.st_size > most else file.read(most + 1)
-    if max(status.st_size, len(content)) > most:
+    content = read_open(file, most)
+    if content is None:
         raise _refused(path, errno.EFBIG, f"it is larger than {most >> 20} MiB")
     return content
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from patchkit.errors import UnsafePathError
-from patchkit.reading import LARGEST, kind_of
+from patchkit.reading import LARGEST, kind_of, read_open
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _LINK_ERRORS = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
@@ -99,8 +99,8 @@ def _read(folder: int, path: str) -> Found | None:
         if not stat.S_ISREG(status.st_mode):
             raise _irregular(status.st_mode)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            content = b"" if status.st_size > LARGEST else file.read(LARGEST + 1)
-            if max(status.st_size, len(content)) > LARGEST:
+            content = read_open(file, LARGEST)
+            if content is None:
                 raise OSError(errno.EFBIG, f"it is larger than {LARGEST >> 20} MiB")
             return Found(content, stat.S_IMODE(status.st_mode))
     finally:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
+import tracemalloc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from patchkit.reading import read_given, read_regular, sha256_of
+from patchkit.reading import read_given, read_open, read_regular, sha256_of
+from patchkit.trees.nofollow import read_file
 
 
 def a_pipe(path: Path) -> None:
@@ -80,6 +83,39 @@ def test_a_pipe_that_is_named_is_read_to_its_end() -> None:
 
     assert read_given(Path(f"/dev/fd/{ours}")) == b"text"
     os.close(ours)
+
+
+@pytest.mark.parametrize("read", [read_regular, lambda path: read_file(path.parent, path.name)])
+def test_a_small_file_takes_no_room_for_the_largest(tmp_path: Path, read: Callable[[Path], object]) -> None:
+    (tmp_path / "small").write_bytes(b"text")
+    read(tmp_path / "small")  # what is imported on the way counts for nobody
+
+    tracemalloc.start()
+    try:
+        read(tmp_path / "small")
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def _give(pipe: int, content: bytes) -> None:
+    with os.fdopen(pipe, "wb") as file:
+        file.write(content)
+
+
+@pytest.mark.parametrize("length", [0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 2 << 20])
+def test_what_grows_while_it_is_read_is_read_to_its_end_as_far_as_is_allowed(tmp_path: Path, length: int) -> None:
+    content = bytes(length)
+    (tmp_path / "file").write_bytes(content)
+    ours, theirs = os.pipe()
+    with ThreadPoolExecutor() as pool, os.fdopen(ours, "rb") as pipe, (tmp_path / "file").open("rb") as file:
+        # A pipe claims to be empty, as a file that has grown since claims to be shorter.
+        pool.submit(_give, theirs, content)
+        assert read_open(file, length) == content
+        assert read_open(pipe, length) == content
+    if length:
+        with (tmp_path / "file").open("rb") as file:
+            assert read_open(file, length - 1) is None
 
 
 def test_a_digest_is_that_of_all_pieces(tmp_path: Path) -> None:
