@@ -8,6 +8,7 @@ from pathlib import Path
 
 from patchkit.errors import StoreError, WriteFailedError
 from patchkit.progress import Reporter
+from patchkit.reading import read_regular
 from patchkit.store.edit_room import ROOM
 from patchkit.store.location import VERSIONS, versions_file
 from patchkit.trees import transaction
@@ -25,7 +26,7 @@ def read_series_files(folder: Path) -> dict[Path, bytes]:
         files = [path for path in sorted(folder.rglob("*")) if not {STATE, ROOM} & set(path.relative_to(folder).parts)]
         if versions_file(folder) == folder.parent.parent / VERSIONS:
             files.append(versions_file(folder))
-        return {path: path.read_bytes() for path in files if path.is_file() and not path.is_symlink()}
+        return {path: read_regular(path) for path in files if path.is_file() and not path.is_symlink()}
     except OSError as error:
         raise StoreError(str(error.filename or folder), None, f"cannot be read: {error.strerror or error}") from error
 

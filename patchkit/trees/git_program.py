@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from patchkit.errors import RevisionNotFoundError, TreeError
+from patchkit.reading import read_regular
 from patchkit.trees.clone_damage import damage
 
 _OWN_SETTINGS = (
@@ -25,9 +26,13 @@ _OWN_SETTINGS = (
     "maintenance.auto=false",
     "gc.auto=0",
     "log.showSignature=false",
+    # `git show` reads a file for it that a clone's settings may name, and of a device it reads for ever.
+    "log.mailmap=false",
     "core.splitIndex=false",
     "i18n.commitEncoding=UTF-8",
 )
+_LARGEST_SETTINGS = 1 << 20
+"""Bytes of a clone's settings that are looked at; larger ones may have anything in them."""
 _ENGLISH = {"LANGUAGE": "C", "LC_ALL": "C"}
 
 
@@ -82,7 +87,7 @@ class GitProgram:
         """
         files = (self.common / "config", self.folder / "config.worktree")
         try:
-            text = b"".join(file.read_bytes() for file in files if file.is_file()).lower()
+            text = b"".join(read_regular(file, _LARGEST_SETTINGS) for file in files if file.is_file()).lower()
         except OSError:
             return _UNKNOWN  # git will say what is the matter, and nothing is downloaded before that
         # Of a partial clone alone git downloads.

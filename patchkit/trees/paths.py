@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Final
 
 from patchkit.errors import UnsafePathError
 
@@ -15,13 +16,20 @@ def checked(path: str) -> str:
     """
     reason = _objection(path)
     if reason:
-        raise UnsafePathError(f"{path!r} is not a path inside a tree: {reason}")
+        shown = path if len(path) <= _LONGEST else path[:_SHOWN] + "..."
+        raise UnsafePathError(f"{shown!r} is not a path inside a tree: {reason}")
     return path
+
+
+_LONGEST: Final = 4000
+"""Characters; systems take paths of 4096 bytes, the root's own included (PATH_MAX)."""
+_SHOWN: Final = 80
 
 
 def _objection(path: str) -> str | None:
     parts = path.split("/")
     objections = (
+        (len(path) > _LONGEST, f"it has more than {_LONGEST} characters"),
         (path.startswith("/"), "it is absolute"),
         ("\\" in path, "it has a backslash"),
         ("\0" in path, "it has a NUL"),

@@ -6,6 +6,7 @@ import re
 from email.errors import CharsetError, HeaderParseError
 from email.header import decode_header, make_header
 from email.utils import parsedate_to_datetime
+from typing import Final
 
 import msgspec
 
@@ -15,6 +16,8 @@ _TAGS = re.compile(r"^(\s*\[[^\]]*\]\s*)+")
 _NUMBER = re.compile(rb"^Subject: *\[[^\]]*?\b(\d{1,9})/(\d{1,9})\]", re.MULTILINE)
 _DIFF = re.compile(rb"^(?:diff |--- .*\n\+\+\+ )", re.MULTILINE)
 _QUOTED_FROM = re.compile(r"^>+From ", re.MULTILINE)
+_LONGEST: Final = 10_000
+"""Characters of a header that are read: to decode a long one takes the square of its length."""
 
 
 class MailHead(msgspec.Struct, frozen=True):
@@ -56,18 +59,19 @@ def read_head(lines: list[bytes]) -> MailHead:
     text = [line.decode("utf-8", "replace").rstrip("\r") for line in lines]
     commit = mbox_commit(lines[0]) if lines else None
     at = 1 if commit else 0
-    headers: dict[str, str] = {}
+    found: dict[str, list[str]] = {}
     last = ""
     while at < len(text) and text[at]:
         match = _HEADER.fullmatch(text[at])
         if match:
             last = match[1].lower()
-            headers[last] = match[2]
+            found[last] = [match[2]]
         elif last and text[at][:1] in " \t":
-            headers[last] += " " + text[at].strip()
+            found[last].append(text[at].strip())
         else:
             break
         at += 1
+    headers = {name: " ".join(lines)[:_LONGEST] for name, lines in found.items()}
     if "subject" not in headers or "from" not in headers:
         return MailHead(commit=commit or "")
     body, quoted = _body(text, at)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -92,3 +93,13 @@ def test_a_folder_of_one_word_gets_its_parents(tmp_path: Path, monkeypatch: pyte
     assert ready(Path("series"), silent, dry_run=False) == tmp_path / "series"
     assert ready(Path("patches/megatron"), silent, dry_run=False) == Path("patches/megatron")
     assert ready(tmp_path / "series", silent, dry_run=False) == tmp_path / "series"
+
+
+def test_a_file_of_a_series_that_claims_terabytes_is_not_read(series: Path) -> None:
+    made = series / "generated" / "vast.patch"
+    made.parent.mkdir(exist_ok=True)
+    made.touch()
+    os.truncate(made, 1 << 40)
+
+    with pytest.raises(StoreError, match=r"^.*/generated/vast\.patch: cannot be read: it is larger than 256 MiB$"):
+        read_series_files(series)

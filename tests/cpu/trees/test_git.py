@@ -619,6 +619,19 @@ def test_a_question_that_takes_too_long_is_stopped(
         tree.ask("log", "--format=%H", "main", seconds=0.2)
 
 
+def test_no_file_is_read_for_names_of_people_that_a_clone_points_to(repository: Path) -> None:
+    git(repository, "config", "mailmap.file", "/dev/zero")
+
+    assert GitProgram(repository).output("config", "--type=bool", "log.mailmap") == b"false\n"
+
+
+def test_settings_that_claim_terabytes_are_not_read_and_nothing_is_downloaded(repository: Path) -> None:
+    (repository / ".git" / "config.worktree").touch()
+    os.truncate(repository / ".git" / "config.worktree", 1 << 40)
+
+    assert GitProgram(repository).environment["GIT_NO_LAZY_FETCH"] == "1"
+
+
 def test_who_works_in_a_folder_is_what_git_was_told(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "EMAIL"):
         monkeypatch.delenv(name, raising=False)

@@ -43,3 +43,11 @@ def test_a_path_that_leads_elsewhere_is_refused_with_the_reason(path: str, reaso
         checked(path)
 
     assert caught.value.message == f"{path!r} is not a path inside a tree: {reason}"
+
+
+def test_a_path_that_no_system_takes_is_refused_and_shown_in_part() -> None:
+    with pytest.raises(UnsafePathError) as caught:
+        checked("a/" * 50_000 + "b")
+
+    shown = "a/" * 40 + "..."
+    assert caught.value.message == f"{shown!r} is not a path inside a tree: it has more than 4000 characters"

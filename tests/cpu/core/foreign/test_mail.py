@@ -50,6 +50,13 @@ def test_headers_that_cannot_be_decoded_stay_as_they_are() -> None:
     assert odd == MailHead(subject="x", author="=?x-\u00e9?q?a?= <a@b>")
 
 
+@pytest.mark.parametrize("subject", ["y" + "\n y" * 100_000, "=?utf-8?b?" * 50_000, "[" * 500_000])
+def test_of_a_header_without_end_the_beginning_is_read(subject: str) -> None:
+    found = head(f"From: A <a@b>\nSubject: {subject}\n\n")
+
+    assert found == MailHead(subject=subject.replace("\n", "")[:10_000].strip(), author="A <a@b>")
+
+
 def test_only_git_s_separator_begins_a_mail() -> None:
     assert mbox_commit(f"From {COMMIT} Mon Sep 17 00:00:00 2001".encode()) == COMMIT
     assert mbox_commit(b"From here on") is None
