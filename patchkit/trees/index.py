@@ -125,7 +125,7 @@ def _parsed(name: str, sha256: str) -> _Wheel:
     try:
         return _Wheel(checked(name), sha256, parse_wheel_filename(name)[3])
     except ValueError as error:
-        # InvalidWheelFilename is one; so is a number of too many digits.
+        # InvalidWheelFilename is one.
         raise UsageError(f"{name} is not the name of a wheel") from error
 
 
