@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import symtable
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from patchkit.core.remembered import remembered
@@ -104,16 +104,24 @@ LEAVES: Final = frozenset({ast.Name, ast.Constant})
 _NO_CHILDREN: Final = (ast.Constant, ast.Global, ast.MatchSingleton, ast.Nonlocal, ast.alias)
 
 
-class _FieldsWithNodes(dict[type[ast.AST], tuple[str, ...]]):
-    """The fields of a kind of node that hold nodes worth a visit, found when they are first asked for."""
+class _FieldsByKind(dict[type[ast.AST], tuple[str, ...]]):
+    """Some fields of each kind of node, found when they are first asked for; a cached function takes longer to ask."""
+
+    def __init__(self, find: Callable[[type[ast.AST]], tuple[str, ...]]) -> None:
+        super().__init__()
+        self._find = find
 
     def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
-        found = () if issubclass(kind, _NO_CHILDREN) else tuple(name for name in kind._fields if name not in _NO_NODES)
-        self[kind] = found
+        self[kind] = found = self._find(kind)
         return found
 
 
-_fields: Final = _FieldsWithNodes()
+def _with_nodes(kind: type[ast.AST]) -> tuple[str, ...]:
+    """Return the fields that hold nodes worth a visit."""
+    return () if issubclass(kind, _NO_CHILDREN) else tuple(name for name in kind._fields if name not in _NO_NODES)
+
+
+_fields: Final = _FieldsByKind(_with_nodes)
 
 
 def children(node: ast.AST) -> list[ast.AST]:
@@ -142,16 +150,8 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
     while pending:
         found = pending.pop()
         yield found
-        # As ``children`` does it, without a call for each node.
-        fields = _fields[type(found)]
-        if fields:
-            values = found.__dict__
-            for field in fields:
-                value = values.get(field)
-                if type(value) is list:
-                    pending += [child for child in value if child is not None] if None in value else value
-                elif value is not None and type(value) is not str:
-                    pending.append(value)
+        if type(found) not in LEAVES:
+            pending += children(found)
 
 
 def statements(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
@@ -163,16 +163,13 @@ def statements(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         pending += below(found)
 
 
-class _FieldsWithBlocks(dict[type[ast.AST], tuple[str, ...]]):
-    """The fields of a kind of node that may hold statements, handlers or cases: none for most statements."""
-
-    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
-        blocks = ("body", "orelse", "finalbody", "handlers", "cases")
-        self[kind] = found = tuple(name for name in blocks if name in kind._fields)
-        return found
+def _with_blocks(kind: type[ast.AST]) -> tuple[str, ...]:
+    """Return the fields that may hold statements, handlers or cases: none for most statements."""
+    blocks = ("body", "orelse", "finalbody", "handlers", "cases")
+    return tuple(name for name in blocks if name in kind._fields)
 
 
-_blocks: Final = _FieldsWithBlocks()
+_blocks: Final = _FieldsByKind(_with_blocks)
 
 
 def below(node: ast.AST) -> list[ast.AST]:
