@@ -32,7 +32,8 @@ _END: Final = 100
 """Bytes at the end of a block, where most have something else than white space."""
 _FEW: Final = 8
 """Up to so many lines a search for each takes less time than to split a text into its lines."""
-_HEAD_END: Final = re.compile(rb":[ \t]*(?:#[^\n]*)?\r?\n")
+# One that has its body on the same line ends where the next definition begins.
+_HEAD_END: Final = re.compile(rb":[ \t]*(?:#[^\n]*)?\r?\n|\n(?=[ \t]*(?:async[ \t]+)?(?:def|class)[ \t])")
 
 
 class Blocks(msgspec.Struct, frozen=True):

@@ -15,6 +15,10 @@ _BEFORE: Final = re.compile(rb"[ \t]*(?:async[ \t]+)?")
 _FIELD: Final = re.compile(rb"[ \t]+(\w+)[ \t]*:")
 _BRACKET: Final = re.compile(rb"[()\[\]{},]")
 _PARAMETER: Final = re.compile(rb"[*]*[\w\x80-\xff]+|[*/]")
+_IN_A_NAME: Final = re.compile(rb"\w")
+_PARTIAL: Final = re.compile(rb"partial\([\w.]*\Z")
+_NEAR: Final = 200
+"""Bytes before a name that are looked at."""
 
 _Names = tuple[bytes, ...]
 
@@ -47,13 +51,18 @@ def _heads(texts: Iterable[bytes]) -> Iterator[tuple[bytes, _Names]]:
 
 @remembered(most=1_000_000)
 def _heads_in(text: bytes) -> tuple[tuple[bytes, _Names], ...]:
+    return tuple((match[1], parameters(head_of(text, match.start()))) for match in _defs(text))
+
+
+def _defs(text: bytes) -> Iterator[re.Match[bytes]]:
+    """Yield the matches of ``_DEF`` with which a line begins."""
     # A pattern for the whole line would be tried at every line, where a search for the keyword jumps to it.
-    found = (
-        match
-        for match in _DEF.finditer(text)
-        if _BEFORE.fullmatch(text, text.rfind(b"\n", 0, match.start()) + 1, match.start())
-    )
-    return tuple((match[1], parameters(head_of(text, match.start()))) for match in found)
+    at = 0
+    while at >= 0 and (found := _DEF.search(text, at)):
+        if _BEFORE.fullmatch(text, text.rfind(b"\n", at, found.start()) + 1 or at, found.start()):
+            yield found
+        # Whatever else the line has does not begin it.
+        at = text.find(b"\n", found.end())
 
 
 def _constructors(chunks: Iterable[Chunk]) -> Iterator[tuple[bytes, _Names]]:
@@ -87,10 +96,21 @@ def parameters(head: bytes) -> _Names:
 
 def _calls(side: Sides, name: bytes) -> bool:
     functions, others = side.functions
-    texts = [text for text in (*(functions - others), *side.new_frame) if name in text]
-    if not texts:
-        return False
-    call = re.compile(
-        rb"(?<!def )(?<!class )\b" + re.escape(name) + rb"\(|partial\([\w.]*\b" + re.escape(name) + rb"\b"
-    )
-    return any(map(call.search, texts))
+    return any(_calls_in(text, name) for text in (*(functions - others), *side.new_frame) if name in text)
+
+
+def _calls_in(text: bytes, name: bytes) -> bool:
+    """Tell whether a text calls ``name``, or gives it to ``partial``, other than where it defines it."""
+    # A pattern that looks behind would be tried at every byte, where find() jumps.
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        before, behind = text[max(0, at - _NEAR) : at], text[end : end + 1]
+        if not _IN_A_NAME.match(before[-1:]):
+            if behind == b"(":
+                if not before.endswith((b"def ", b"class ")):
+                    return True
+            elif not _IN_A_NAME.match(behind) and _PARTIAL.search(before):
+                return True
+        at = text.find(name, end)
+    return False

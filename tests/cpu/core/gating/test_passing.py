@@ -4,7 +4,8 @@ import ast
 
 import pytest
 
-from patchkit.core.gating.moved_heads import heads_moved, parameters
+from patchkit.core.gating.focus import head_of
+from patchkit.core.gating.moved_heads import _heads_in, heads_moved, parameters
 from patchkit.core.gating.passing import Calls, excerpt, misled
 
 FILE = """\
@@ -186,3 +187,35 @@ def test_only_what_one_side_changed_and_the_other_calls_is_looked_at() -> None:
     assert heads_moved(base, calling, changed) == heads_moved(base, changed, calling) == {b"f"}
     assert heads_moved(base, calling, base) == heads_moved(base, changed, base) == frozenset()
     assert heads_moved(base, calling, base.replace(b"f(a, old=1)", b"f(a, old=1, new=1)")) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_call"),
+    [
+        (b"x = f(1)", True),
+        (b"x = self.f(1)", True),
+        (b"partial(f, 1)", True),
+        (b"functools.partial(self.f, 1)", True),
+        (b"def f(a):", False),
+        (b"class f(a):", False),
+        (b"x = off(1)", False),
+        (b"x = f_(1)", False),
+        (b"x = f", False),
+        (b"g(f, 1)", False),
+        (b"partial(g, f)", False),
+        (b"def f(a): return f(a)", True),
+    ],
+)
+def test_who_calls_a_function_or_gives_it_to_partial(text: bytes, is_call: bool) -> None:
+    base = b"def f(a):\n    return a\n\nx = None\n"
+    calling, changed = base.replace(b"x = None", text), base.replace(b"def f(a)", b"def f(b)")
+
+    assert heads_moved(base, calling, changed) == (frozenset({b"f"}) if is_call else frozenset())
+
+
+def test_a_head_with_its_body_on_the_line_ends_there_however_many_follow() -> None:
+    # A search that went on to the end of the text would take hours.
+    texts = b"def f(a): pass\n" * 200_000, b'x = "' + b"def f " * 500_000 + b'"\n'
+
+    assert [_heads_in(text) for text in texts] == [((b"f", (b"a",)),) * 200_000, ()]
+    assert head_of(b"def f(a): return 1\ndef g(b):\n    return 2\n") == b"deff(a):return1"
