@@ -58,13 +58,13 @@ class Carrying:
         return CarryResult(path, status, merged, hunks, tuple(alarm for alarm in alarms if alarm not in inside))
 
     def _is_doubtful(self, merged: bytes | None, alarms: Sequence[Alarm]) -> bool:
-        """Tell whether a merge of statements came to no Python, or to one that nobody wrote.
+        """Tell whether a merge of statements came to no Python that can be read, or to one that nobody wrote.
 
         That is a decorator at another definition, or a statement that stands there twice.
         """
         if merged is None:
             return False
-        if any(alarm.rule in (Rule.SYNTAX, Rule.MISPLACED) for alarm in alarms):
+        if any(alarm.rule in (Rule.SYNTAX, Rule.MISPLACED, Rule.UNCHECKED) for alarm in alarms):
             return True
         *sides, result = (text.decode("utf-8", "surrogateescape") for text in (*self._texts, merged))
         return stands_twice(sides, result)

@@ -310,6 +310,39 @@ def test_a_target_with_conflict_markers_is_refused(label: bytes) -> None:
     )
 
 
+def test_statements_are_not_merged_where_no_side_is_python() -> None:
+    base = b"""\
+def spec():
+    return S(
+        s=M(
+            a=S(
+                m=A,
+                p={1: 2},
+                s=B(
+                    q=C,
+                ),
+            ),
+            b=get,
+            c=mlp,
+            d=get,
+        ),
+    )
+"""
+    changed = base.replace(
+        b"            b=get,\n            c=mlp,\n            d=get,\n", b"            ),  # changed\n"
+    )
+    moved = b"                p={1: 2},\n                s=B(\n                    q=C,\n"
+    target = base.replace(moved, b"--- a/x\n    n: int = None  # changed\n")
+
+    # The words came together to a text with both ``),  # changed`` and ``b=get``.
+    result = carry_file(base, changed, target, "x.py")
+
+    assert (result.status, [hunk.reason for hunk in result.hunks]) == (
+        Status.CONFLICT,
+        ["the lines around it stand in another class or function in the target"],
+    )
+
+
 def test_brackets_that_nest_too_deep_are_no_error() -> None:
     base, changed, target = (
         f"x = {x}\n\n\ny = {'(' * 300}{one}{')' * 300}\n".encode() for x, one in ((1, "1, 2"), (1, "1, 3"), (2, "4, 2"))
