@@ -16,6 +16,7 @@ from typing import Final
 from patchkit.core.gating.focus import INNER, head_of, is_whole, stub
 from patchkit.core.lines import bare_lines, bare_lines_in
 from patchkit.core.merging.alignment import common_head, common_tail
+from patchkit.core.merging.words import IN_THREE, in_quotes
 from patchkit.core.parts import Part, of_part, part_with, parts_of
 from patchkit.core.remembered import remembered
 
@@ -23,7 +24,7 @@ _FIRST: Final = re.compile(rb"(?P<kind>class|def|async[ \t]+def)[ \t]+(?P<name>[
 # A line that goes on with what a definition began: further right, blank, a comment, a closing bracket.
 _END: Final = re.compile(rb"\n[^ \t\r\n#)\]}]")
 _NESTED_CLASS: Final = re.compile(INNER.pattern.replace(b"def|async[ \\t]+def", b"class"), re.MULTILINE)
-_STRINGS: Final = re.compile(rb'"""(?:[^\\]|\\.)*?"""' + rb"|'''(?:[^\\]|\\.)*?'''", re.DOTALL)
+_STRINGS: Final = re.compile(in_quotes(IN_THREE + "QQQ").encode(), re.DOTALL)
 _IMPORT: Final = re.compile(rb"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(\([^)]*\)|[^\n(]*)", re.MULTILINE)
 # With blanks around the sign: what has none is a keyword argument of a call over several lines.
 _ASSIGNED: Final = re.compile(rb"^[ \t]*((?:\w+[ \t]*,[ \t]*)*\w+)(?:[ \t]*:[^=\n]+)? = ", re.MULTILINE)

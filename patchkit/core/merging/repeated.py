@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
 from patchkit.core.merging.lexemes import LineKind, LogicalLine
 from patchkit.core.merging.logical import cut_lines
-from patchkit.core.merging.words import SEPARATOR, says_something
+from patchkit.core.merging.words import IN_ONE, IN_THREE, SEPARATOR, in_quotes, says_something
 from patchkit.core.remembered import remembered
 
 _Place = tuple[tuple[str, ...], str]
@@ -25,16 +25,9 @@ _NEXT: Final = re.compile(r"\n(?=class[ \t]|def[ \t]|async[ \t]+def[ \t])")
 _MEMBER: Final = re.compile(r"\n( +)(?:async )?def ")
 _WORD: Final = re.compile(r"\w+")
 _BRACKET: Final = re.compile(r"[()\[\]{}]")
-_NO_CODE: Final = re.compile(
-    "|".join(
-        [
-            r'''"{3}(?:[^\\]|\\.)*?"{3}|"(?!"")(?:[^"\\\n]|\\.)*"''',
-            r"""'{3}(?:[^\\]|\\.)*?'{3}|'(?!'')(?:[^'\\\n]|\\.)*'""",
-            r"#[^\n]*",
-        ]
-    ),
-    re.DOTALL,
-)
+_STEPS: Final = dict.fromkeys("([{", 1) | dict.fromkeys(")]}", -1)
+"""How a bracket changes the depth."""
+_NO_CODE: Final = re.compile(in_quotes(rf"{IN_THREE}QQQ|(?!QQQ){IN_ONE}Q") + r"|#[^\n]*", re.DOTALL)
 """A string or comment, read from where neither is open."""
 
 
@@ -55,20 +48,23 @@ def stands_twice(sides: Sequence[str], merged: str) -> bool:
 
     The last one of the sides is the target.
     """
-    chunks = [_chunks(text) for text in (*sides, merged)]
-    here, there = Counter(chunks[-1]), Counter(chunks[-2])
-    more, fewer = _places((here - there).elements()), _places((there - here).elements())
+    here, target = _chunks(merged), _chunks(sides[-1])
+    more, fewer = (
+        _places((Counter(here) - Counter(target)).elements()),
+        _places((Counter(target) - Counter(here)).elements()),
+    )
     doubtful = {place for place, count in more.items() if count > fewer[place]}
-    times = _places(_holding(chunks[-1], doubtful))
+    times = _places(_holding(here, doubtful))
     doubtful = {place for place in doubtful if times[place] > 1}
     if not doubtful:
         return False
-    known = [_places(_holding(each, doubtful)) for each in chunks[:-1]]
+    chunks = [*map(_chunks, sides[:-1]), target]
+    known = [_places(_holding(each, doubtful)) for each in chunks]
     # What stands below a header of the other side's stands in this block on no side: the function tells then.
     apart = {place for place in doubtful if not any(side[place] for side in known)}
     if any(times[place] > max(side[place] for side in known) for place in doubtful - apart):
         return True
-    return bool(apart) and _twice_in_function(apart, chunks)
+    return bool(apart) and _twice_in_function(apart, [*chunks, here])
 
 
 def _twice_in_function(apart: Iterable[_Place], chunks: Sequence[Sequence[_Chunk]]) -> bool:
@@ -134,13 +130,10 @@ def _is_balanced(part: str) -> bool:
     """Tell whether no string and no bracket goes on behind a part, as far as signs tell: in Python none can."""
     if not _is_whole(part):
         return False
-    depth = 0
     # A docstring may have a bracket alone, as that of a half-open range.
-    for sign in _BRACKET.findall(_NO_CODE.sub("", part)):
-        depth += 1 if sign in "([{" else -1
-        if depth < 0:
-            return False
-    return depth == 0
+    signs = _BRACKET.findall(_NO_CODE.sub("", part))
+    depths = list(accumulate(map(_STEPS.__getitem__, signs)))
+    return not depths or (min(depths) == depths[-1] == 0)
 
 
 def _is_whole(chunk: str) -> bool:

@@ -11,10 +11,19 @@ import msgspec
 
 from patchkit.core.merging.plain import plain
 
-STRING: Final = (
-    r"(?:\"\"\"(?:[^\\]|\\.)*?(?:\"\"\"|\Z)|'''(?:[^\\]|\\.)*?(?:'''|\Z)"
-    r"|\"(?:[^\"\\\n]|\\.)*(?:\"|(?=\n)|\Z)|'(?:[^'\\\n]|\\.)*(?:'|(?=\n)|\Z))"
-)
+# What needs no second look is passed over in one step: a choice at each character takes several times as long.
+IN_ONE: Final = r"Q[^Q\\\n]*(?:\\.[^Q\\\n]*)*"
+"""A string in one of the quotes ``Q``, up to what closes it; see ``in_quotes``."""
+IN_THREE: Final = r"QQQ[^Q\\]*(?:(?:\\.|Q(?!QQ))[^Q\\]*)*"
+"""A string in three of them, up to what closes it. Both are compiled with ``re.DOTALL``."""
+
+
+def in_quotes(pattern: str) -> str:
+    """Return a pattern in which ``Q`` stands for a quote as one for both of them."""
+    return "|".join(pattern.replace("Q", quote) for quote in "\"'")
+
+
+STRING: Final = "(?:" + in_quotes(rf"{IN_THREE}(?:QQQ|\Z)|{IN_ONE}(?:Q|(?=\n)|\Z)") + ")"
 """A pattern for a string without its prefix; one that is not closed ends with its line, or with the text."""
 
 SEPARATOR: Final = "\x1f"
