@@ -239,7 +239,7 @@ def _beginning(graph: Graph, first: GitTree, last: GitTree) -> tuple[list[str], 
         why = "the clone is shallow" if oldest.id in graph.edges else f"{last.revision} does not rest on it"
         return [f"the line begins with {oldest.id[:10]}, not with {first.revision}: {why}"], None
     start = oldest.parents[0]
-    subject, _, time = last.ask("show", "-s", "--format=%s%x00%ct", start).decode("utf-8", "replace").partition("\0")
+    subject, _, time = last.ask("log", "-1", "--format=%s%x00%ct", start).decode("utf-8", "replace").partition("\0")
     place = Place(id=start, name=start[:10], date=day(int(time)), time=int(time), subject=subject)
     if start == first.commit:
         return [], place

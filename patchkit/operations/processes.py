@@ -16,8 +16,6 @@ Result = TypeVar("Result")
 
 _MOST = 6
 """Processes at most; each holds some thirty megabytes of its own."""
-_MANY = 200_000
-"""Objects made before a worker looks for garbage: tens of megabytes."""
 
 
 def dealt_out(
@@ -134,9 +132,10 @@ def _serve(jobs: Sequence[Job], work: Callable[[Job], Result], others: Sequence[
     # Held open here, they would not end when that process dies, and this one would wait for ever.
     for other in others:
         other.close()
-    # What the process was forked with stays where it is, and the little garbage of a job can wait.
+    # What the process was forked with stays where it is, and the little garbage of a job can wait for its end. It also
+    # lets what is found in one job be known to the next: see core/uncollected.
     gc.freeze()
-    gc.set_threshold(_MANY)
+    gc.disable()
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             at = end.recv()

@@ -314,7 +314,7 @@ def _spellings(branch: str) -> tuple[str, str]:
 
 def _day(program: GitProgram, commit: str) -> str:
     try:
-        seconds = int(program.output("show", "-s", "--format=%ct", commit).split()[0])
+        seconds = int(program.output("log", "-1", "--format=%ct", commit).split()[0])
     except (TreeError, ValueError, IndexError):
         return ""
     return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%d")
