@@ -2,16 +2,18 @@
 
     python -m benchmarks.carry.speed --git CLONE [--rounds 3] [--json FILE]
 
-One process, one case after another; of each case the best of the rounds counts, since machines are noisy. With a clone
-the series is carried from each release to the next one as well, all patches on all files, each pair for the first time:
-nothing that an earlier round found is known to it. Peak memory
-is that of a process of its own that carries one file, beside that of a process that only imports patchkit.
+One process, one case after another; of each case the best of the rounds counts, since machines are noisy. Each is
+carried for the first time: a round goes through all of the cases, in no order of their files, and what the engine
+remembers of one is gone before the next round comes to it. With a clone the series is carried from each release to the
+next one as well, all patches on all files, in a process of its own for each round. Peak memory is that of a process
+that carries one file, beside that of a process that only imports patchkit.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import subprocess
 import sys
@@ -21,7 +23,6 @@ from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.carry.cases import Texts, load_cases, with_texts
-from benchmarks.carry.made_up import dense_case, large_case
 from benchmarks.carry.tables import percentile
 
 SIZES = (5_000, 50_000)
@@ -30,31 +31,37 @@ DENSE_SIZES = (2_500, 5_000)
 """Lines of those of which both sides change every second line."""
 
 
-def best_ms(texts: Texts, path: str, rounds: int) -> float:
-    """Return the shortest processor time of ``carry_file`` in milliseconds: what else the machine does counts less."""
+def carry_ms(texts: Texts, path: str) -> float:
+    """Return the processor time of ``carry_file`` in milliseconds: what else the machine does counts less."""
     from patchkit import carry_file
 
-    times = []
-    for _ in range(rounds):
-        begin = time.process_time()
-        carry_file(texts.base, texts.changed, texts.target, path)
-        times.append((time.process_time() - begin) * 1000)
-    return min(times)
+    begin = time.process_time()
+    carry_file(texts.base, texts.changed, texts.target, path)
+    return (time.process_time() - begin) * 1000
 
 
-def peak_mib(lines: int, *, conflicting: bool) -> float:
-    """Return the peak resident memory of a process that carries a made-up case; 0 lines: only the import."""
+def alone(made_up: str, rounds: int = 1) -> tuple[float, float]:
+    """Return the shortest time and the peak resident memory (MiB) of processes that carry a made-up case each.
+
+    ``made_up`` is the call that makes it; empty for processes that only import patchkit.
+    """
+    work = f"print(carry_ms({made_up}, 'made_up.py'))" if made_up else "print(0.0)"
     script = (
-        "import resource, sys\n"
-        "from benchmarks.carry.made_up import large_case\n"
+        "import resource\n"
+        "from benchmarks.carry.made_up import dense_case, large_case\n"
+        "from benchmarks.carry.speed import carry_ms\n"
         "from patchkit import carry_file\n"
-        f"texts = large_case({max(lines, 1)}, conflicting={conflicting})\n"
-        f"carry_file(texts.base, texts.changed, texts.target, 'made_up.py') if {lines} else None\n"
+        f"{work}\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
     checkout = Path(__file__).resolve().parents[2]
-    result = subprocess.run([sys.executable, "-c", script], cwd=checkout, check=True, capture_output=True, text=True)
-    return int(result.stdout) / 1024
+    command = [sys.executable, "-c", script]
+    rows = []
+    for _ in range(rounds):
+        result = subprocess.run(command, cwd=checkout, check=True, capture_output=True, text=True)
+        rows.append([float(word) for word in result.stdout.split()])
+    times, memory = zip(*rows, strict=True)
+    return min(times), max(memory) / 1024
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,19 +72,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     figures: dict[str, float] = {}
-    if options.git:
-        figures |= _of_manifests(options.git, options.rounds)
-        figures |= _of_series(options.git, options.rounds)
-    figures["peak MiB, import only"] = peak_mib(0, conflicting=False)
+    # First, since a process begins with the peak of the one that starts it.
+    figures["peak MiB, import only"] = alone("")[1]
     for size in SIZES:
         for kind, conflicting in (("line merge", False), ("both sides touch", True)):
-            texts = large_case(size, conflicting=conflicting)
-            figures[f"made-up {size} lines, {kind}, ms"] = best_ms(texts, "made_up.py", options.rounds)
-            figures[f"made-up {size} lines, {kind}, peak MiB"] = peak_mib(size, conflicting=conflicting)
+            name = f"made-up {size} lines, {kind}"
+            case = f"large_case({size}, conflicting={conflicting})"
+            figures[f"{name}, ms"], figures[f"{name}, peak MiB"] = alone(case, options.rounds)
     for size in DENSE_SIZES:
         for kind, clean in (("other words", True), ("the same words", False)):
             name = f"made-up {size} lines, both sides change {kind} of every second, ms"
-            figures[name] = best_ms(dense_case(size, clean=clean), "made_up.py", 1)
+            figures[name] = alone(f"dense_case({size}, clean={clean})")[0]
+    if options.git:
+        figures |= _of_manifests(options.git, options.rounds)
+        figures |= _of_series(options.git, options.rounds)
     for name, value in figures.items():
         print(f"{name:75} {value:10.1f}")
     if options.json:
@@ -87,10 +95,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _of_manifests(clone: Path, rounds: int) -> dict[str, float]:
     missing: list[str] = []
-    measured = [
-        (best_ms(texts, case.path, rounds), texts.target.count(b"\n"), case.id)
-        for case, texts in with_texts(clone, load_cases(), missing)
-    ]
+    best: dict[str, float] = {}
+    lines: dict[str, int] = {}
+    # By id, as good as by chance: two cases of one file in a row would share what is read.
+    cases = sorted(load_cases(), key=lambda case: case.id)
+    for _ in range(rounds):
+        missing.clear()
+        for case, texts in with_texts(clone, cases, missing):
+            lines[case.id] = texts.target.count(b"\n")
+            best[case.id] = min(best.get(case.id, math.inf), carry_ms(texts, case.path))
+    measured = [(milliseconds, lines[name], name) for name, milliseconds in best.items()]
     times = sorted(milliseconds for milliseconds, _, _ in measured)
     slowest, lines_of_slowest, slowest_id = max(measured)
     most_lines = max(lines for _, lines, _ in measured)
