@@ -81,6 +81,7 @@ def _blamed(tree: GitTree, span: str, touched: Touched, seconds: float) -> list[
     first, last = touched.target_lines
     if last < first:
         return []
+    tree.program.refuse_odd_setting("blame.ignorerevsfile")
     where = f"-L{first},{last}"
     asked = ("blame", "--porcelain", "--no-textconv", where, span, "--", touched.path)
     printed = tree.ask(*asked, environment=_no_index(tree), seconds=seconds)

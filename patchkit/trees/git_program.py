@@ -14,6 +14,7 @@ from pathlib import Path
 from patchkit.errors import RevisionNotFoundError, TreeError
 from patchkit.reading import read_regular
 from patchkit.trees.clone_damage import damage
+from patchkit.trees.git_folder import GitFolder, files_read, guessed, refuse_odd_files
 
 _OWN_SETTINGS = (
     # What is written must not depend on whose machine it is, and nobody's hooks are ours to run.
@@ -28,12 +29,21 @@ _OWN_SETTINGS = (
     "log.showSignature=false",
     # `git show` reads a file for it that a clone's settings may name, and of a device it reads for ever.
     "log.mailmap=false",
+    # With a single path, `git log` would look for its older names, and leave out commits that it does not reach so.
+    "log.follow=false",
+    "format.pretty=medium",
+    "diff.orderFile=/dev/null",
     "core.splitIndex=false",
     "i18n.commitEncoding=UTF-8",
+    "i18n.logOutputEncoding=UTF-8",
 )
 _LARGEST_SETTINGS = 1 << 20
 """Bytes of a clone's settings that are looked at; larger ones may have anything in them."""
 _ENGLISH = {"LANGUAGE": "C", "LC_ALL": "C"}
+_SOON = 60
+"""Seconds for a question that takes milliseconds."""
+_LONGEST = 900
+"""Seconds for any question: whoever waits for longer waits for a pipe, or for a disk that does not answer."""
 
 
 class GitProgram:
@@ -45,39 +55,60 @@ class GitProgram:
 
     def __init__(self, repository: Path, *, download: bool = True) -> None:
         self.repository = repository
-        folder = _git_folder(repository)
+        folder = guessed(repository)
         if folder is None:
             raise TreeError(f"{repository} is not a git repository")
-        self.folder = folder
-        """Where the repository itself is: of a checkout, its ``.git`` or what that names."""
-        self.common = _common(folder)
-        """Where branches and objects are: of a linked worktree, the folder of the repository that it is linked to."""
-        # A lazy fetch of a partial clone must not ask for a password; a replacement must not pass for the original.
-        self.environment = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
+        refuse_odd_files(repository, files_read(folder))
+        told = self._told(folder)
+        if told != folder:
+            refuse_odd_files(repository, files_read(told))
+        self.folder, self.common = told
+        """Where git says that the repository is, and what it shares with others: see GitFolder."""
+        # A lazy fetch of a partial clone must not ask for a password; a replacement must not pass for the original, nor
+        # a graft for a parent.
+        self.environment = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull}
         """What git is told beside the environment of this process."""
+        # Everything that is started looks at the folder that was looked at here, however it would find one; inside a
+        # hook, git points at the hook's own repository; and a bare repository without settings is taken for a checkout
+        # by GitPython.
+        self.environment |= {"GIT_DIR": os.fspath(self.folder), "GIT_COMMON_DIR": os.fspath(self.common)}
         # Also for the git processes that others start: a download may run hooks.
         named = self._named()
+        self.named = frozenset(map(str.lower, named))
+        """Names of the settings that are the repository's own, in small letters, as far as they may name a file."""
         hooks = dict.fromkeys(match[1] for name in named if (match := _HOOK.fullmatch(name)))
         own = [setting for hook in hooks for setting in ((f"hook.{hook}.enabled", "false"), (f"hook.{hook}.event", ""))]
         self.environment |= _as_environment([*(_split(setting) for setting in _OWN_SETTINGS), *own])
-        if not download or any(_RUNS.fullmatch(name) for name in named):
+        if not download or any(_RUNS.fullmatch(name) for name in self.named):
             # The variable is for git 2.44 and later; with no protocol allowed, older ones cannot fetch either.
             self.environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
-        if "GIT_DIR" in os.environ or not (self.common / "config").exists():
-            # Inside a hook, git points everything it starts at the hook's own repository; and a bare repository without
-            # settings is taken for a checkout by GitPython. Elsewhere git had better look itself: told where the
-            # repository is, it does not ask who owns it (safe.directory).
-            self.refuse_strangers()
-            self.environment["GIT_DIR"] = os.fspath(self.folder)
 
-    def refuse_strangers(self) -> None:
-        """Raise TreeError with git's words when the repository is another user's and no safe.directory names it.
+    def _told(self, folder: GitFolder) -> GitFolder:
+        """Return where git says that the repository is.
 
-        To be asked before git is told where the repository is: then it does not ask.
+        Raises TreeError with git's words, also when it is another user's and no safe.directory names it: git asks that
+        as long as it is not told where the repository is.
         """
-        _status, _out, problem = run_git(["rev-parse", "--git-dir"], self.repository, environment={"GIT_DIR": None})
-        if "dubious ownership" in problem:
+        question = ["rev-parse", "--absolute-git-dir", "--git-common-dir"]
+        environment = {**dict.fromkeys(_PLACES), _CEILING: self._above()}
+        try:
+            status, out, problem = run_git(question, self.repository, environment=environment, seconds=_SOON)
+        except TimeoutError as error:
+            raise TreeError(f"git cannot read {self.repository}: {error}", hint=_WAITS) from error
+        answers = os.fsdecode(out).split("\n")[:-1]
+        if status != 0 or len(answers) != len(GitFolder._fields):
+            problem = problem or "its path has a line break, with which git gives no clear answer"
             raise TreeError(f"git cannot read {self.repository}: {problem}")
+        where = os.path.abspath(self.repository)  # noqa: PTH100 - resolve() would follow links
+        found = GitFolder(*(Path(where, answer) for answer in answers))
+        try:
+            return folder if all(map(os.path.samefile, found, folder)) else found
+        except OSError:
+            return found  # git will say what is the matter with it
+
+    def _above(self) -> str:
+        """Return where git is to stop looking: a folder that only looks like a repository must not pass for another."""
+        return os.pathsep.join((os.fspath(self.repository.resolve().parent), os.environ.get(_CEILING, "")))
 
     def _named(self) -> Sequence[str]:
         """Return the names of the settings of this repository itself, which may be a stranger's.
@@ -91,15 +122,23 @@ class GitProgram:
         except OSError:
             return _UNKNOWN  # git will say what is the matter, and nothing is downloaded before that
         # Of a partial clone alone git downloads.
-        if not any(word in text for word in (b"promisor", b"partialclone", b"include", b"hook")):
+        if not any(word in text for word in (b"promisor", b"partialclone", b"include", b"hook", b"ignorerevsfile")):
             return ()
-        environment = {"GIT_DIR": os.fspath(self.folder)}
         command = ["config", "--list", "--name-only", "--show-scope", "-z"]
-        status, out, _problem = run_git(command, self.repository, environment=environment)
+        try:
+            status, out, _problem = run_git(command, self.repository, environment=self.environment, seconds=_SOON)
+        except TimeoutError:
+            return _UNKNOWN
         fields = os.fsdecode(out).split("\0")
         scoped = zip(fields[::2], fields[1::2], strict=False)
         # A git that knows no scopes (before 2.26) is not believed.
         return [name for scope, name in scoped if scope in ("local", "worktree")] if status == 0 else _UNKNOWN
+
+    def refuse_odd_setting(self, name: str) -> None:
+        """Raise TreeError when a setting of the repository, its name in small letters, names a file without an end."""
+        if name in self.named:
+            values = os.fsdecode(self.output("config", "--type=path", "--get-all", "-z", name)).split("\0")
+            refuse_odd_files(self.repository, (self.repository / value for value in values if value))
 
     @property
     def shallow(self) -> bool:
@@ -110,7 +149,7 @@ class GitProgram:
     def edges(self) -> frozenset[str]:
         """The commits whose parents a shallow clone lacks: to git they have none, and made all that is in them."""
         try:
-            return frozenset((self.common / "shallow").read_text().split())
+            return frozenset(read_regular(self.common / "shallow").decode("ascii", "replace").split())
         except OSError:
             return frozenset()
 
@@ -173,13 +212,25 @@ class GitProgram:
         environment: Mapping[str, str] | None = None,
         seconds: float | None = None,
     ) -> tuple[int, bytes, str]:
-        """Return exit status, output and complaints of a git command. Raises TimeoutError."""
-        # A folder that only looks like a repository must not pass for one above it.
-        above = os.pathsep.join((os.fspath(self.repository.resolve().parent), os.environ.get(_CEILING, "")))
-        own = {_CEILING: above, **self.environment, **(environment or {})}
-        return run_git(command, self.repository, stdin=stdin, environment=own, seconds=seconds)
+        """Return exit status, output and complaints of a git command. Raises TimeoutError after ``seconds``.
+
+        Without them a command is stopped after a quarter of an hour, and TreeError raised.
+        """
+        own = {_CEILING: self._above(), **self.environment, **(environment or {})}
+        try:
+            return run_git(command, self.repository, stdin=stdin, environment=own, seconds=seconds or _LONGEST)
+        except TimeoutError as error:
+            if seconds is not None:
+                raise
+            raise TreeError(f"git cannot read {self.repository}: {error}", hint=_WAITS) from error
 
 
+_WAITS = "is there a named pipe among its files, or does the disk not answer?"
+_PLACES = (
+    *("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"),
+    *("GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE"),
+)
+"""Variables that say where a repository is, or a part of it."""
 _RUNS = re.compile(
     r"core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|credential\.(.*\.)?helper|protocol\..*"
     r"|remote\..*\.(uploadpack|vcs)|http\.(.*\.)?cookiefile",
@@ -263,10 +314,10 @@ def ignored_files(repository: Path, folder: Path) -> frozenset[str]:
 
     The folder need not be a checkout; its own .gitignore files have their say. Raises TreeError.
     """
-    program = GitProgram(repository)
-    program.refuse_strangers()
-    where = {"GIT_DIR": os.fspath(program.folder.resolve()), "GIT_WORK_TREE": os.fspath(folder.resolve())}
-    listing = program.output("ls-files", "--others", "--ignored", "--exclude-standard", "-z", environment=where)
+    refuse_odd_files(folder, folder.rglob(".gitignore"))
+    where = {"GIT_WORK_TREE": os.fspath(folder.resolve())}
+    command = ("ls-files", "--others", "--ignored", "--exclude-standard", "-z")
+    listing = GitProgram(repository).output(*command, environment=where)
     return frozenset(os.fsdecode(path) for path in listing.split(b"\0") if path)
 
 
@@ -289,33 +340,3 @@ def identity(folder: Path) -> str | None:
             return None
         found.append(value.strip())
     return f"{found[0]} <{found[1]}>"
-
-
-def _git_folder(repository: Path) -> Path | None:
-    """Return where the repository of ``repository`` itself is; folders above are not looked at, as a typo leads there.
-
-    git says the last word when it is asked something.
-    """
-    link = Path(os.path.abspath(repository), ".git")  # noqa: PTH100 - resolve() would follow links
-    if link.is_file():
-        about, _, where = _line(link).partition(": ")
-        return link.parent / where if about == "gitdir" and where else None
-    return next((folder for folder in (link, link.parent) if _is_repository(folder)), None)
-
-
-def _is_repository(folder: Path) -> bool:
-    common = _common(folder)
-    return os.path.lexists(folder / "HEAD") and (common / "objects").is_dir() and (common / "refs").is_dir()
-
-
-def _common(folder: Path) -> Path:
-    return folder / _line(folder / "commondir")
-
-
-def _line(file: Path) -> str:
-    try:
-        line = os.fsdecode(file.read_bytes()).rstrip("\r\n")
-    except OSError:
-        return ""
-    # No file has such a name.
-    return "" if "\0" in line else line

@@ -5,7 +5,9 @@ Each way by which git would start a program leaves a file, a canary, when it doe
 
 from __future__ import annotations
 
+import functools
 import os
+import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -13,9 +15,11 @@ from pathlib import Path
 import pytest
 from operations import made_up as texts
 from operations.carried_world import NOTES, NOTES_1, World
+from operations.history_world import BLUE, HEADED, There, text
 from trees.repositories import AUTHOR, git
 from trees.snapshots import lay
 
+from patchkit.trees import git_program
 from patchkit.trees.git_program import GitProgram
 
 from .conftest import Command
@@ -292,3 +296,218 @@ def test_what_a_partial_clone_lacks_is_not_fetched_by_a_program_that_it_names(
 
     assert ran(canaries) == []
     assert (done.code, (tmp_path / "new").exists()) == (4, False)
+
+
+def _hidden_by_a_nul(repository: Path) -> None:
+    """git reads the name in ``commondir`` up to the NUL, and no file has the whole of it."""
+    folder = repository / ".git"
+    (folder / "x").mkdir()
+    for name in ("objects", "refs"):
+        shutil.copytree(folder / name, folder / "x" / name)
+    (folder / "config").rename(folder / "x" / "config")
+    lay(folder, {"commondir": b"x\0", "config": b"[core]\n\trepositoryformatversion = 0\n"})
+
+
+def _beside_a_bare_one(repository: Path, *, without: str) -> None:
+    """A bare repository around ``.git``, to which git goes on, or not, when something of ``.git`` is no folder."""
+    git(repository, "pack-refs", "--all")
+    for name in ("HEAD", "packed-refs"):
+        shutil.copy(repository / ".git" / name, repository / name)
+    for name in ("objects", "refs"):
+        shutil.copytree(repository / ".git" / name, repository / name)
+    lay(repository, {"config": b"[core]\n\trepositoryformatversion = 0\n"})
+    # git asks whether it may be entered, which is true of a program too.
+    shutil.rmtree(repository / ".git" / without)
+    lay(repository / ".git", {without: b""}, mode=0o755)
+
+
+def _around_a_broken_one(repository: Path) -> None:
+    """git passes over a ``.git`` whose HEAD names nothing, and takes the bare repository around it."""
+    shutil.copy(repository / ".git" / "HEAD", repository / "HEAD")
+    for name in ("objects", "refs"):
+        shutil.copytree(repository / ".git" / name, repository / name)
+    (repository / ".git" / "config").rename(repository / "config")
+    lay(repository / ".git", {"HEAD": b"garbage\n", "config": b"[core]\n\trepositoryformatversion = 0\n"})
+
+
+DISGUISES = {
+    "none": lambda repository: None,
+    "a NUL in commondir": _hidden_by_a_nul,
+    "refs is a program": functools.partial(_beside_a_bare_one, without="refs"),
+    "objects is a program": functools.partial(_beside_a_bare_one, without="objects"),
+    "HEAD is garbage": _around_a_broken_one,
+}
+"""Ways to have git look at another repository than whoever only looks for one."""
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_the_settings_that_are_looked_at_are_those_that_git_reads(
+    made_up: Command, canaries: Path, tmp_path: Path, disguise: str
+) -> None:
+    repository = partial(tmp_path)
+    head = git(repository, "rev-parse", "main")
+    (repository / ".git" / "objects" / head[:2] / head[2:]).unlink()
+    evil = program(canaries, "fetched")
+    for name, value in {"core.sshCommand": evil, "remote.origin.url": "ssh://nowhere.invalid/x"}.items():
+        git(repository, "config", name, str(value))
+    DISGUISES[disguise](repository)
+    subprocess.run(["git", "cat-file", "-p", head], cwd=repository, capture_output=True, check=False)  # noqa: S607
+    sung = ran(canaries)
+    for canary in canaries.glob("*.ran"):
+        canary.unlink()
+    target = ("--git", repository, "--megatron", "main")
+    codes = [
+        made_up("apply", *target, "--to", tmp_path / "new").code,
+        made_up("apply", *target, "--branch", "patched").code,
+        made_up("rebase", "--onto", "main", "--git", repository).code,
+        made_up("check-upstream", "--offline", "--git", repository).code,
+        made_up("regenerate", "--git", repository).code,
+    ]
+
+    assert (sung, ran(canaries)) == (["fetched"], [])
+    assert (codes[:2], (tmp_path / "new").exists()) == ([4, 4], False)
+
+
+ODD = (
+    *("HEAD", "config", "commondir", "packed-refs", "shallow", "index", "refs/heads/odd", "info/exclude"),
+    *("info/attributes", "info/grafts", "objects/info/alternates", "objects/info/commit-graph"),
+    *("objects/pack/multi-pack-index", "objects/pack/pack-1.idx"),
+)
+"""Files that git reads whatever it is asked."""
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_no_command_waits_for_a_pipe_in_the_place_of_a_file_of_git(made_up: Command, tmp_path: Path, name: str) -> None:
+    repository = tmp_path / "repository"
+    texts.repository(repository)
+    file = repository / ".git" / name
+    file.unlink(missing_ok=True)
+    file.parent.mkdir(exist_ok=True)
+    os.mkfifo(file)
+    done = made_up("check-upstream", "--offline", "--git", repository)
+
+    assert (done.code, done.err.splitlines()[-1]) == (
+        4,
+        f"error: git cannot read {repository}: {file} is no regular file but a named pipe",
+    )
+
+
+@pytest.mark.parametrize("name", ["packed-refs", "refs/tags/v9", "objects/info/alternates", "info/grafts"])
+def test_no_command_reads_a_device_or_gigabytes_for_a_file_of_git(made_up: Command, tmp_path: Path, name: str) -> None:
+    repository = tmp_path / "repository"
+    texts.repository(repository)
+    file = repository / ".git" / name
+    file.unlink(missing_ok=True)
+    file.symlink_to("/dev/zero")
+    device = made_up("check-upstream", "--offline", "--git", repository)
+    file.unlink()
+    file.touch()
+    os.truncate(file, 4 << 30)
+    large = made_up("check-upstream", "--offline", "--git", repository)
+
+    assert [(done.code, done.err.splitlines()[-1]) for done in (device, large)] == [
+        (4, f"error: git cannot read {repository}: {file} is no regular file but a device"),
+        (4, f"error: git cannot read {repository}: {file} is larger than 256 MiB"),
+    ]
+
+
+def test_objects_that_are_borrowed_are_looked_at_as_well(made_up: Command, tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    texts.repository(repository)
+    lender, other = tmp_path / "lender" / "objects", tmp_path / "other" / "objects"
+    lay(repository, {".git/objects/info/alternates": b"# mine\n../../../lender/objects\n"})
+    lay(lender, {"info/alternates": f"{other}\n".encode()})
+    (other / "pack").mkdir(parents=True)
+    os.mkfifo(other / "pack" / "pack-1.idx")
+    done = made_up("check-upstream", "--offline", "--git", repository)
+
+    assert (done.code, f"{other / 'pack' / 'pack-1.idx'} is no regular file but a named pipe" in done.err) == (4, True)
+
+
+def test_git_that_waits_is_stopped(made_up: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository = tmp_path / "repository"
+    texts.repository(repository)
+    os.mkfifo(tmp_path / "more")
+    git(repository, "config", "include.path", str(tmp_path / "more"))
+    monkeypatch.setattr(git_program, "_SOON", 0.5)
+    done = made_up("check-upstream", "--offline", "--git", repository)
+
+    assert (done.code, done.err.splitlines()[-2:]) == (
+        4,
+        [
+            f"error: git cannot read {repository}: git rev-parse took longer than 0.5 seconds",
+            "  hint: is there a named pipe among its files, or does the disk not answer?",
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"i18n.logOutputEncoding": "UTF-16"},
+        {"format.pretty": "evil"},
+        {"diff.orderFile": "/dev/zero"},
+        {"color.ui": "always", "core.abbrev": "5", "log.date": "relative", "log.decorate": "full"},
+        {"log.diffMerges": "combined", "diff.noprefix": "true", "log.showRoot": "false", "diff.renames": "false"},
+    ],
+    ids=lambda settings: next(iter(settings)),
+)
+def test_the_history_of_a_clone_is_the_same_whatever_its_settings(
+    patchkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str]
+) -> None:
+    made = There(tmp_path)
+    blue = made.clone.commit("Paint it blue (#12)", text(notes=BLUE), made.base)
+    made.clone.name("heads/main", made.clone.commit("A title (#13)", text(notes=HEADED), blue))
+    monkeypatch.setenv("PATCHKIT_CACHE", str(made.world.cache))
+    asked = ("history", "--git", made.clone.folder, "--range", "core_v1.0..main", "--patches", made.world.series)
+    patchkit(*asked)  # What it carries is known from then on.
+    before = patchkit(*asked, "--format", "json")
+    for name, value in settings.items():
+        git(made.clone.folder, "config", name, value)
+
+    assert (before.code, '"commits": 2,' in before.out) == (0, True)
+    assert patchkit(*asked, "--format", "json").out == before.out
+
+
+def test_a_graft_is_no_parent(patchkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = There(tmp_path)
+    blue = made.clone.commit("Paint it blue (#12)", text(notes=BLUE), made.base)
+    made.clone.name("heads/main", blue)
+    monkeypatch.setenv("PATCHKIT_CACHE", str(made.world.cache))
+    asked = ("history", "--git", made.clone.folder, "--range", "core_v1.0..main", "--patches", made.world.series)
+    patchkit(*asked)  # What it carries is known from then on.
+    before = patchkit(*asked, "--format", "json")
+    where = git(made.clone.folder, "rev-parse", "--absolute-git-dir")
+    lay(Path(where), {"info/grafts": f"{blue}\n".encode()})
+
+    assert (before.code, patchkit(*asked, "--format", "json").out) == (0, before.out)
+
+
+def test_a_file_of_blame_without_an_end_is_not_read(
+    patchkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path / "world", {NOTES: NOTES_1.replace(b"colour: red", b"colour: blue")})
+    repository = world.repository()
+    monkeypatch.setenv("PATCHKIT_CACHE", str(world.cache))
+    asked = ("explain", "first/notes-colour", "--patches", world.series, "--git", repository)
+    asked = (*asked, "--onto", "v2.0", "--from", "v1.0")
+    whole = patchkit(*asked)
+    git(repository, "config", "blame.ignoreRevsFile", "/dev/zero")
+    without = patchkit(*asked)
+
+    assert ("#27" in whole.out, "#27" in without.out) == (True, False)
+    assert "git gave no answer" in without.out + without.err
+
+
+def test_gitignore_files_without_an_end_are_refused(made_up: Command, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    lay(tree, texts.PATCHED["2.0"])
+    repository = tmp_path / "repository"
+    texts.repository(repository)
+    os.mkfifo(tree / "megatron" / ".gitignore")
+    done = made_up("capture", "--from", tree, "--megatron", "2.0", "--git", repository)
+
+    assert (done.code, done.err.splitlines()[-1]) == (
+        4,
+        f"error: git cannot read {tree}: {tree / 'megatron' / '.gitignore'} is no regular file but a named pipe",
+    )

@@ -625,9 +625,15 @@ def test_no_file_is_read_for_names_of_people_that_a_clone_points_to(repository: 
     assert GitProgram(repository).output("config", "--type=bool", "log.mailmap") == b"false\n"
 
 
-def test_settings_that_claim_terabytes_are_not_read_and_nothing_is_downloaded(repository: Path) -> None:
-    (repository / ".git" / "config.worktree").touch()
-    os.truncate(repository / ".git" / "config.worktree", 1 << 40)
+def test_older_names_of_a_single_path_are_not_looked_for(repository: Path) -> None:
+    # It leaves out commits of merges.
+    git(repository, "config", "log.follow", "true")
+
+    assert GitProgram(repository).output("config", "--type=bool", "log.follow") == b"false\n"
+
+
+def test_settings_of_more_than_a_mebibyte_are_not_looked_at_and_nothing_is_downloaded(repository: Path) -> None:
+    lay(repository, {".git/config.worktree": b"# x\n" * (1 << 18) + b"\n"})
 
     assert GitProgram(repository).environment["GIT_NO_LAZY_FETCH"] == "1"
 

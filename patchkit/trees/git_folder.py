@@ -1,0 +1,123 @@
+"""The folder of a git repository, looked at before git is: what git reads there must be files, and must end.
+
+A clone may be a stranger's, and git waits for ever for a named pipe in the place of any of its files, and reads a
+device or a file of gigabytes for as long as there is memory.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from patchkit.errors import TreeError
+from patchkit.reading import kind_of, read_regular
+
+_NAMED = (
+    *("HEAD", "FETCH_HEAD", "ORIG_HEAD", "commondir", "config", "config.worktree", "gitdir", "index", "packed-refs"),
+    *("shallow", "info/attributes", "info/exclude", "info/grafts", "info/sparse-checkout"),
+    *("objects/info/alternates", "objects/info/commit-graph", "objects/info/http-alternates", "objects/info/packs"),
+)
+"""Files that git reads without being asked for them."""
+_ALL = ("objects/info/commit-graphs", "objects/pack", "refs", "reftable")
+"""Folders in which it reads whatever there is."""
+_MAPPED = (".pack", ".idx", ".rev", ".graph", ".bitmap", ".mtimes", "commit-graph", "multi-pack-index")
+"""Ends of the names of what git reads in pieces, however large it is."""
+_LARGEST = 256 << 20
+"""Bytes of anything else: the largest repositories have an index and packed references of a tenth of that."""
+_LARGEST_LINK = 1 << 16
+"""Bytes of a file that names a folder."""
+_MOST_ALTERNATES = 5
+"""Repositories behind each other whose objects are borrowed: git itself follows no more."""
+
+
+class GitFolder(NamedTuple):
+    """Where a repository is."""
+
+    own: Path
+    """Of a checkout, its ``.git`` or what that names."""
+    common: Path
+    """Where branches and objects are: of a linked worktree, the folder of the repository that it is linked to."""
+
+
+def guessed(repository: Path) -> GitFolder | None:
+    """Return where the repository of ``repository`` seems to be; folders above are not looked at, a typo leads there.
+
+    git says the last word when it is asked: it takes other things for a repository.
+    """
+    link = Path(os.path.abspath(repository), ".git")  # noqa: PTH100 - resolve() would follow links
+    if link.is_file():
+        about, _, where = _line(link).partition(": ")
+        return of(link.parent / where) if about == "gitdir" and where else None
+    found = (of(folder) for folder in (link, link.parent) if os.path.lexists(folder / "HEAD"))
+    return next((one for one in found if (one.common / "objects").is_dir() and (one.common / "refs").is_dir()), None)
+
+
+def of(own: Path) -> GitFolder:
+    """Return the folder ``own`` with the common one that it names."""
+    return GitFolder(own, own / _line(own / "commondir"))
+
+
+def _line(file: Path) -> str:
+    try:
+        line = os.fsdecode(read_regular(file, _LARGEST_LINK)).rstrip("\r\n")
+    except OSError:
+        return ""
+    # No file has such a name.
+    return "" if "\0" in line else line
+
+
+def refuse_odd_files(repository: Path, files: Iterable[Path]) -> None:
+    """Raise TreeError when git would wait for one of ``files`` or read it without end; those that are absent are fine.
+
+    A link counts as what it leads to.
+    """
+    for file in files:
+        try:
+            found = file.stat()
+        except OSError:
+            continue  # it is not there, or git will say what is the matter
+        if stat.S_ISDIR(found.st_mode):
+            continue
+        if not stat.S_ISREG(found.st_mode):
+            raise TreeError(f"git cannot read {repository}: {file} is no regular file but {kind_of(found.st_mode)}")
+        if found.st_size > _LARGEST and not file.name.endswith(_MAPPED):
+            raise TreeError(f"git cannot read {repository}: {file} is larger than {_LARGEST >> 20} MiB")
+
+
+def files_read(folder: GitFolder) -> Iterator[Path]:
+    """Yield the files that git reads whatever it is asked, references, and packs, also of those that lend objects."""
+    for one in dict.fromkeys(folder):
+        yield from (one / name for name in _NAMED)
+        for name in _ALL:
+            yield from _below(one / name)
+    for objects in _alternates(folder.common / "objects"):
+        yield from (objects / "info" / name for name in ("alternates", "commit-graph"))
+        yield from _below(objects / "pack")
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    # Path.rglob follows no links to folders either, and takes ten times as long.
+    for where, _folders, files in os.walk(folder):
+        yield from (Path(where, file) for file in files)
+
+
+def _alternates(objects: Path) -> Iterator[Path]:
+    """Yield the folders of objects that ``objects`` borrows from, and those that these do."""
+    waiting = [(objects, 0)]
+    seen = {objects}
+    while waiting:
+        borrower, depth = waiting.pop()
+        try:
+            lines = read_regular(borrower / "info" / "alternates", _LARGEST_LINK).split(b"\n")
+        except OSError:
+            continue
+        for line in lines:
+            lender = borrower / os.fsdecode(line)
+            if line and not line.startswith(b"#") and b"\0" not in line and lender not in seen:
+                seen.add(lender)
+                yield lender
+                if depth < _MOST_ALTERNATES:
+                    waiting.append((lender, depth + 1))
