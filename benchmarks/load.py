@@ -23,6 +23,8 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks.load_imports import imported, imported_megabytes
+
 SCOPE = 50
 """Lines of a function of the made-up texts."""
 
@@ -273,6 +275,8 @@ SIZES: dict[str, tuple[Callable[[int], Callable[[], object]], tuple[int, ...]]] 
     "files of a patch, 10 hunks each": (parse, (125, 250, 500)),
     "files fitted, 10 hunks each": (foreign, (500, 1_000, 2_000)),
     "megabytes of a patch": (large_patch, (50, 100, 200)),
+    "hunks of an imported patch": (imported, (500, 1_000, 2_000)),
+    "megabytes of an imported patch": (imported_megabytes, (50, 100, 200)),
     "objects of a repository": (repository, (75_000, 150_000, 300_000)),
     "patches of a series, 10 hunks each": (series, (125, 250, 500)),
 }
