@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import Match, SequenceMatcher
 from typing import Literal
 
 from patchkit.core.blobs import blob_id
@@ -17,6 +17,11 @@ CONTEXT = 3
 
 _NULL_ID = "0" * 40
 
+_MOST_PAIRS = 300_000
+"""Pairs of equal lines, one of each text, up to which the runs of them are kept: some 30 MiB."""
+
+_Run = tuple[int, int, int]
+"""0-based first lines in the old and in the new text, and how many lines."""
 _Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 
 
@@ -60,18 +65,46 @@ def print_git_patch(files: Mapping[str, tuple[bytes | None, bytes | None]], prea
 
 
 class _TrimmedMatcher(SequenceMatcher[bytes]):
-    """A matcher that cuts off the common head and tail: matching is quadratic, files are long and changes few."""
+    """A matcher that cuts off the common head and tail: matching is quadratic, files are long and changes few.
+
+    For each block that it finds difflib goes through all lines again. Here the runs of lines that stand in both texts
+    are found once, and each block among them; where there are too many to keep, difflib does it.
+    """
 
     def __init__(self, before: list[bytes], after: list[bytes]) -> None:
         self._head = _common(before, after)
         self._tail = _common(before[self._head :][::-1], after[self._head :][::-1])
         self._lengths = len(before), len(after)
-        super().__init__(
-            None,
-            before[self._head : len(before) - self._tail],
-            after[self._head : len(after) - self._tail],
-            autojunk=False,
-        )
+        self._old = before[self._head : len(before) - self._tail]
+        self._new = after[self._head : len(after) - self._tail]
+        super().__init__(None, self._old, self._new, autojunk=False)
+
+    def get_matching_blocks(self) -> list[Match]:
+        """Return the blocks that SequenceMatcher finds, in order, and the empty one behind them."""
+        rows: dict[bytes, list[int]] = {}
+        for row, line in enumerate(self._new):
+            rows.setdefault(line, []).append(row)
+        if sum(len(rows.get(line, ())) for line in self._old) > _MOST_PAIRS:
+            return super().get_matching_blocks()
+        found: list[_Run] = []
+        boxes = [(0, len(self._old), 0, len(self._new), _runs(self._old, rows))]
+        while boxes:
+            first, last, first_new, last_new, runs = boxes.pop()
+            inside = list(_clipped(runs, first, last, first_new, last_new))
+            if not inside:
+                continue
+            # Of the longest ones the first in the old text, of these the first in the new one.
+            i, j, size = best = max(inside, key=lambda run: (run[2], -run[0], -run[1]))
+            found.append(best)
+            boxes += [(first, i, first_new, j, inside), (i + size, last, j + size, last_new, inside)]
+        blocks: list[Match] = []
+        for i, j, size in sorted(found):
+            above = blocks[-1] if blocks else Match(0, 0, 0)
+            if above.size and (above.a + above.size, above.b + above.size) == (i, j):
+                blocks[-1] = Match(above.a, above.b, above.size + size)
+            else:
+                blocks.append(Match(i, j, size))
+        return [*blocks, Match(len(self._old), len(self._new), 0)]
 
     def get_opcodes(self) -> list[_Opcode]:
         """Return the opcodes over the whole texts, as SequenceMatcher does.
@@ -84,6 +117,26 @@ class _TrimmedMatcher(SequenceMatcher[bytes]):
         if self._tail:
             opcodes.append(("equal", old - self._tail, old, new - self._tail, new))
         return opcodes
+
+
+def _runs(old: Sequence[bytes], rows: Mapping[bytes, Sequence[int]]) -> list[_Run]:
+    """Return the runs of lines that stand in both texts and cannot be made longer; ``rows``: where in the new one."""
+    runs: list[_Run] = []
+    begun: dict[int, int] = {}
+    for i in range(len(old) + 1):
+        goes_on = {j: begun.pop(j - 1, i) for j in (rows.get(old[i], ()) if i < len(old) else ())}
+        runs.extend((start, j + 1 - (i - start), i - start) for j, start in begun.items())
+        begun = goes_on
+    return runs
+
+
+def _clipped(runs: Iterable[_Run], first: int, last: int, first_new: int, last_new: int) -> Iterator[_Run]:
+    """Yield what of the runs lies within these lines of the old text and of the new one."""
+    for i, j, size in runs:
+        cut = max(0, first - i, first_new - j)
+        length = min(size, last - i, last_new - j) - cut
+        if length > 0:
+            yield i + cut, j + cut, length
 
 
 def _common(one: list[bytes], two: list[bytes]) -> int:

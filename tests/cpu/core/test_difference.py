@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+from difflib import SequenceMatcher
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from patchkit.core.difference import difference, print_git_patch
+from patchkit.core.difference import _TrimmedMatcher, difference, print_git_patch
 from patchkit.core.model import FilePatch, Hunk, HunkLine, LineKind, Patch
 from patchkit.core.placement import FilePlaced, Placed, Verdict, place_file
 from patchkit.core.unified import print_patch
@@ -198,3 +200,15 @@ def test_a_hunk_line_without_an_ending_is_the_last_of_its_side() -> None:
         "x", "x", (Hunk("", 1, 1, (HunkLine(LineKind.REMOVED, b"a"), HunkLine(LineKind.ADDED, b"b"))),)
     )
     assert expected == difference(b"a", b"b", "x")
+
+
+_lines = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"\n"]), max_size=20)
+
+
+@settings(deadline=None)
+@given(_lines, _lines)
+def test_the_blocks_are_those_that_difflib_finds_between_head_and_tail(before: list[bytes], after: list[bytes]) -> None:
+    matcher = _TrimmedMatcher(before, after)
+
+    expected = SequenceMatcher(None, matcher._old, matcher._new, autojunk=False).get_matching_blocks()
+    assert matcher.get_matching_blocks() == expected
