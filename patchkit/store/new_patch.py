@@ -180,11 +180,10 @@ def _replace_variants(old: Any, new: Sequence[Mapping[str, Any]]) -> None:
             del old[position]
 
 
-def _printed(value: object, comment: str) -> bytes:
-    """Print values as rewriting prints them, so that the first rewrite changes no more than it means to."""
-    from patchkit.store.yaml_text import print_yaml, rewrite_yaml  # noqa: PLC0415 - only writing needs it
+def _printed(value: Mapping[str, Any], comment: str) -> bytes:
+    from patchkit.store.yaml_text import print_rewritten  # noqa: PLC0415 - only writing needs it
 
-    return rewrite_yaml(print_yaml(value, comment), "", lambda _: None)
+    return print_rewritten(value, comment)
 
 
 def _bare(value: Any) -> Any:

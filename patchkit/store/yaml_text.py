@@ -7,7 +7,9 @@ edit, since it keeps their comments.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from itertools import groupby
 from typing import Any
 
 import yaml
@@ -125,6 +127,56 @@ def print_yaml(value: object, comment: str, *, blocks: bool = False) -> bytes:
     dumped = yaml.dump(value, Dumper=dumper, sort_keys=False, default_flow_style=False, width=1000)
     header = "".join(f"# {line}\n" for line in comment.splitlines())
     return (header + dumped).encode()
+
+
+def print_rewritten(value: Mapping[str, Any], comment: str) -> bytes:
+    """Print values as rewriting prints them, so that the first rewrite changes no more than it means to.
+
+    Rewriting takes milliseconds an entry. Of a list of mappings the entries that have nothing but simple texts are
+    printed without it.
+    """
+    parts = [b"".join(f"# {line}\n".encode() for line in comment.splitlines())]
+    for is_list, keys in groupby(value, lambda key: _is_of_mappings(value[key])):
+        if not is_list:
+            parts.append(_rewritten({key: value[key] for key in keys}))
+            continue
+        for key in keys:
+            parts.append(f"{key}:\n".encode())
+            parts.extend(_simple_entry(entry) or _rewritten({key: [entry]}).partition(b"\n")[2] for entry in value[key])
+    return b"".join(parts)
+
+
+def _is_of_mappings(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(entry, dict) for entry in value)
+
+
+def _rewritten(value: object) -> bytes:
+    return rewrite_yaml(print_yaml(value, ""), "", lambda _: None)
+
+
+def _simple_entry(entry: Mapping[str, Any]) -> bytes | None:
+    """Return a mapping as an entry of a list, where each of its values is a text that is printed in one way only."""
+    lines: list[str] = []
+    for key, text in entry.items():
+        if not isinstance(text, str) or len(text) > _LONGEST_SIMPLE:
+            return None
+        if _PLAIN.fullmatch(text) and text.lower() not in _NO_TEXTS:
+            shown = text
+        elif _QUOTED.fullmatch(text):
+            shown = "'" + text.replace("'", "''") + "'"
+        else:
+            return None
+        lines.append(f"    {key}: {shown}\n")
+    return f"  - {''.join(lines)[4:]}".encode() if lines else None
+
+
+_LONGEST_SIMPLE = 500
+"""Characters; longer lines may be folded."""
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*|<module>")
+_QUOTED = re.compile(r"[A-Z][!-~ ]*: [!-~ ]*[!-~]")
+"""What would be a mapping without quotes."""
+_NO_TEXTS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+"""Plain words that are other values, in YAML 1.1 or 1.2."""
 
 
 class _BlockDumper(yaml.SafeDumper):

@@ -7,7 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchkit.errors import StoreError
-from patchkit.store.yaml_text import add_entry, insert_entry, line_of, parse_yaml, print_yaml, rewrite_yaml
+from patchkit.store.yaml_text import (
+    add_entry,
+    insert_entry,
+    line_of,
+    parse_yaml,
+    print_rewritten,
+    print_yaml,
+    rewrite_yaml,
+)
 
 
 @pytest.mark.parametrize(
@@ -179,6 +187,35 @@ empty: {}  # nothing yet
 
 def test_a_rewrite_that_changes_nothing_gives_the_same_bytes() -> None:
     assert rewrite_yaml(COMMENTED, "f.yaml", lambda _: None) == COMMENTED
+
+
+SAID = [
+    *("a", "pkg/file_1.py", "<module>", "A.b", "y", "No", "off", "null", "e5", "1.5", "2026-01-01", "", "-a", "a: b"),
+    *(
+        "PROPOSED: it's 'x': y",
+        "PROPOSED: a # b",
+        "TODO: x ",
+        "A:  ",
+        "A: \u00fc",
+        "A: a\nb\n",
+        "A: \x7f",
+        "A: " + "b " * 600,
+    ),
+]
+
+
+@pytest.mark.parametrize("text", SAID)
+def test_values_are_printed_as_rewriting_prints_them(text: str) -> None:
+    value = {
+        "schema": 1,
+        "said": text,
+        "hunks": [{"id": "a", "said": text}, {"said": text, "list": [text]}],
+        "none": [],
+        "texts": [text],
+        "variants": [{"file": text, "number": 1}],
+    }
+
+    assert print_rewritten(value, "One.\nTwo.") == rewrite_yaml(print_yaml(value, "One.\nTwo."), "", lambda _: None)
 
 
 def test_entries_are_added_before_the_comments_that_stand_behind_the_mapping() -> None:
