@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -276,6 +277,7 @@ SIZES: dict[str, tuple[Callable[[int], Callable[[], object]], tuple[int, ...]]] 
     "files fitted, 10 hunks each": (foreign, (500, 1_000, 2_000)),
     "megabytes of a patch": (large_patch, (50, 100, 200)),
     "hunks of an imported patch": (imported, (500, 1_000, 2_000)),
+    "hunks of an imported patch, split": (partial(imported, split=True), (200, 400)),
     "megabytes of an imported patch": (imported_megabytes, (50, 100, 200)),
     "objects of a repository": (repository, (75_000, 150_000, 300_000)),
     "patches of a series, 10 hunks each": (series, (125, 250, 500)),

@@ -18,8 +18,8 @@ BLOCK = 10_000
 """Lines that one large hunk takes out, and again that it adds: some 350 kB each."""
 
 
-def imported(hunks: int) -> Callable[[], object]:
-    """Import a patch of so many small hunks, a hundred in a file."""
+def imported(hunks: int, *, split: bool = False) -> Callable[[], object]:
+    """Import a patch of so many small hunks, a hundred in a file, as one patch or (``split``) one for each new name."""
     old: dict[str, bytes] = {}
     new: dict[str, bytes] = {}
     for file in range(-(-hunks // HUNKS)):
@@ -32,7 +32,7 @@ def imported(hunks: int) -> Callable[[], object]:
                 body[LINES // 2] = f"    value = feature_{(file + function) % NAMES}(value)\n"
             after += [head, *body]
         old[f"pkg/part_{file}.py"], new[f"pkg/part_{file}.py"] = "".join(before).encode(), "".join(after).encode()
-    return _importing(old, new)
+    return _importing(old, new, split=split)
 
 
 def imported_megabytes(megabytes: int) -> Callable[[], object]:
@@ -50,7 +50,7 @@ def imported_megabytes(megabytes: int) -> Callable[[], object]:
     return _importing(old, new)
 
 
-def _importing(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> Callable[[], object]:
+def _importing(old: Mapping[str, bytes], new: Mapping[str, bytes], *, split: bool = False) -> Callable[[], object]:
     """Import git's diff from ``old`` to ``new`` into a new series, with the base in a repository of its own."""
     from patchkit.operations.import_patch import import_patches
 
@@ -71,7 +71,13 @@ def _importing(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> Callable[[
 
     def work() -> None:
         done = import_patches(
-            [patch], place / "series", today="2026-01-01", repository=repository, revision="main", cache=place / "cache"
+            [patch],
+            place / "series",
+            today="2026-01-01",
+            repository=repository,
+            revision="main",
+            split=split,
+            cache=place / "cache",
         )
         assert done.ok
         assert done.files == len(old)

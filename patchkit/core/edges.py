@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from patchkit.core.model import Hunk, HunkLine, LineKind
 
 
 def joins_lines(hunk: Hunk, place: int, length: int) -> bool:
     """Tell whether ``hunk`` at 0-based line ``place`` of ``length`` lines puts a line without newline before others."""
-    goes_on = place + len(hunk.old_lines) < length
-    return goes_on and bool(hunk.new_lines) and not hunk.new_lines[-1].endswith(b"\n")
+    last = next((line.text for line in reversed(hunk.lines) if line.kind is not LineKind.REMOVED), b"\n")
+    return not last.endswith(b"\n") and place + len(hunk.old_lines) < length
 
 
 def misses_edge(hunk: Hunk, place: int, length: int) -> bool:
@@ -20,7 +20,7 @@ def misses_edge(hunk: Hunk, place: int, length: int) -> bool:
     at the beginning, and one with context above and none below anywhere but at the end. Without any context nothing is
     known.
     """
-    above, below = _context(hunk.lines), _context(hunk.lines[::-1])
+    above, below = _context(hunk.lines), _context(reversed(hunk.lines))
     is_first, is_last = hunk.old_start <= 1 and above < below, above > 0 and not below
     return (is_first and place > 0) or (is_last and place + len(hunk.old_lines) < length)
 
@@ -34,7 +34,7 @@ def edge_is_elsewhere(
     refuse the only place, and too much to take one of several. The context of a hunk that is not the first of its file
     (``is_first``) may be short above because the one before it stands there, and below likewise.
     """
-    above, below = _context(hunk.lines), _context(hunk.lines[::-1])
+    above, below = _context(hunk.lines), _context(reversed(hunk.lines))
 
     def at_edge(place: int) -> bool:
         begins = not is_first or above >= below or place == 0
@@ -44,7 +44,7 @@ def edge_is_elsewhere(
     return not at_edge(named) and any(at_edge(place) for place in places)
 
 
-def _context(lines: Sequence[HunkLine]) -> int:
+def _context(lines: Iterable[HunkLine]) -> int:
     """Return how many lines of context stand at the beginning; 0 for nothing but context."""
     for count, line in enumerate(lines):
         if line.kind is not LineKind.CONTEXT:

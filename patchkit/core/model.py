@@ -19,8 +19,8 @@ class LineKind(Enum):
     ADDED = "+"
 
 
-class HunkLine(msgspec.Struct, frozen=True):
-    """One line of a hunk."""
+class HunkLine(msgspec.Struct, frozen=True, gc=False):
+    """One line of a hunk; there are millions of them, and none holds another value that could hold it."""
 
     kind: LineKind
     text: bytes
@@ -47,6 +47,11 @@ class Hunk(msgspec.Struct, frozen=True):
     def new_lines(self) -> list[bytes]:
         """Lines of the new side, in order."""
         return [line.text for line in self.lines if line.kind is not LineKind.REMOVED]
+
+    @property
+    def only_adds(self) -> bool:
+        """Whether the old side has no lines."""
+        return all(line.kind is LineKind.ADDED for line in self.lines)
 
     @property
     def touched(self) -> list[tuple[int, int]]:

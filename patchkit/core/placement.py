@@ -135,7 +135,7 @@ def _named(hunk: Hunk) -> int:
 
     An empty old side is numbered by the line before it (the unified format of diff(1)).
     """
-    return max(hunk.old_start - 1, 0) if hunk.old_lines else hunk.old_start
+    return hunk.old_start if hunk.only_adds else max(hunk.old_start - 1, 0)
 
 
 def _spots(
@@ -197,7 +197,7 @@ def _placed(hunk: Hunk, spots: list[int] | NotPlaced) -> Placed | NotPlaced:
     if named_line in spots:
         return Placed(hunk.id, Verdict.EXACT, named_line + 1, 0)
     # Without old lines nothing but the header says where a hunk belongs.
-    if len(spots) > 1 or not hunk.old_lines:
+    if len(spots) > 1 or hunk.only_adds:
         return _not_unique(hunk.id, spots)
     return Placed(hunk.id, Verdict.MOVED, spots[0] + 1, spots[0] - named_line)
 

@@ -14,6 +14,7 @@ _MARKER = b"\\ No newline at end of file"
 # git refuses a number beyond 64 bits as well; Python makes no number at all of 4300 digits and more.
 _HUNK_HEADER = re.compile(rb"@@ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@(?: (.*))?", re.DOTALL)
 _KINDS = {b" ": LineKind.CONTEXT, b"-": LineKind.REMOVED, b"+": LineKind.ADDED}
+_MARKS = {kind: mark for mark, kind in _KINDS.items()}
 _EMPTY = blob_id(b"")
 _KEPT_MODES = ("new file mode 100644", "deleted file mode 100644", "deleted file mode 100755")
 
@@ -29,15 +30,17 @@ def parse_patch(text: bytes, name: str) -> Patch:
         # Taken as it is, the line would have no newline in the patched file either; git refuses such a patch as well.
         raise PatchFormatError(name, len(lines) + 1, "the last line has no newline", hint="the text was cut short")
     files: list[FilePatch] = []
+    paths: set[str] = set()
     first: int | None = None
     at = 0
     while at < len(lines):
         if _begins_file(lines, at):
             first = at if first is None else first
             file, at = _file(lines, at, name)
-            if any(other.path == file.path for other in files):
+            if file.path in paths:
                 raise PatchFormatError(name, None, f"{file.path} is patched twice")
             files.append(file)
+            paths.add(file.path)
         else:
             _refuse_stray(lines[at], name, at + 1, files)
             at += 1
@@ -54,7 +57,8 @@ def print_patch(patch: Patch) -> bytes:
         parts.append(b"+++ " + _header_path(file.new_path, "b/") + b"\n")
         for hunk in file.hunks:
             parts.append(_hunk_header(hunk))
-            parts.extend(_print_line(line) for line in hunk.lines)
+            # A hunk at a time: a list of all lines takes twice the room of their text.
+            parts.append(b"".join([_print_line(line) for line in hunk.lines]))
     return b"".join(parts)
 
 
@@ -201,7 +205,7 @@ def _range(start: int, count: int) -> str:
 
 
 def _print_line(line: HunkLine) -> bytes:
-    mark = line.kind.value.encode()
+    mark = _MARKS[line.kind]
     if line.text.endswith(b"\n"):
         return mark + line.text
     return mark + line.text + b"\n\\ No newline at end of file\n"

@@ -3,6 +3,7 @@
 # No postponed annotations here: msgspec would compile each one again at every start.
 from patchkit import __version__
 from patchkit.core.foreign.diffs import Repair
+from patchkit.core.model import LineKind
 from patchkit.core.report import REPORT_SCHEMA, Item, Problem
 from patchkit.operations.import_base import Base
 from patchkit.operations.import_units import Unit
@@ -65,13 +66,13 @@ def base_report(base: Base) -> BaseReport:
 
 def shown(unit: Unit) -> ProposedPatch:
     """Return what there is to say about a new patch."""
-    lines = [line.kind.value for scoped in unit.scoped.values() for line in scoped.hunk.lines]
+    lines = [line.kind for scoped in unit.scoped.values() for line in scoped.hunk.lines]
     return ProposedPatch(
         name=unit.proposal.name,
         hunks=tuple(unit.scoped),
         files=tuple(sorted({file.path for file in unit.files})),
-        added=lines.count("+"),
-        removed=lines.count("-"),
+        added=lines.count(LineKind.ADDED),
+        removed=lines.count(LineKind.REMOVED),
         reason=unit.proposal.reason,
         depends=unit.proposal.depends,
     )

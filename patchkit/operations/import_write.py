@@ -11,6 +11,7 @@ from patchkit.core.blobs import blob_id
 from patchkit.core.foreign.diffs import ForeignPatch, Message
 from patchkit.core.foreign.fitting import FittedPatch
 from patchkit.core.foreign.split import added_names
+from patchkit.core.model import LineKind
 from patchkit.core.scopes import MODULE
 from patchkit.core.series import SCHEMA, HunkSpec, PatchDocument, SeriesEntry, VariantSpec
 from patchkit.core.unwritten import PROPOSED, TODO
@@ -130,7 +131,7 @@ def _document(
         why=PROPOSED + message.body if message and message.body else TODO + "what goes wrong without it",
         needed_when=TODO + "who needs it",
         drop_when=TODO + "what upstream must do before it can go",
-        hunks=tuple(_spec(unit, hunk_id) for hunk_id in unit.scoped),
+        hunks=_specs(unit),
         variants=(VariantSpec(file=f"{target.title}.patch", targets=(target.name,)),),
         not_needed=not_carried(name, target, [other.name for other in others]),
     )
@@ -143,17 +144,18 @@ def _origin(patches: Sequence[ForeignPatch], message: Message | None) -> str:
     return f"Imported from {names}."
 
 
-def _spec(unit: Unit, hunk_id: str) -> HunkSpec:
-    scoped = unit.scoped[hunk_id]
-    added = sum(line.kind.value == "+" for line in scoped.hunk.lines)
-    removed = sum(line.kind.value == "-" for line in scoped.hunk.lines)
-    mine = [name for name in unit.proposal.names if name in added_names(scoped)]
-    what = f"add {', '.join(mine[:3])}" if mine else f"change {added} added and {removed} removed lines"
-    where = "at module level" if scoped.scope == MODULE else f"in {scoped.scope}"
-    return HunkSpec(
-        id=hunk_id,
-        group=unit.proposal.name,
-        file=scoped.path,
-        scope=scoped.scope,
-        intent=f"{PROPOSED}{what} {where}",
-    )
+def _specs(unit: Unit) -> tuple[HunkSpec, ...]:
+    """Return what patch.yaml says of each hunk."""
+    ranks = {name: rank for rank, name in enumerate(unit.proposal.names)}
+    found: list[HunkSpec] = []
+    for hunk_id, scoped in unit.scoped.items():
+        added = sum(line.kind is LineKind.ADDED for line in scoped.hunk.lines)
+        removed = sum(line.kind is LineKind.REMOVED for line in scoped.hunk.lines)
+        mine = sorted(added_names(scoped) & ranks.keys(), key=ranks.__getitem__)
+        what = f"add {', '.join(mine[:3])}" if mine else f"change {added} added and {removed} removed lines"
+        where = "at module level" if scoped.scope == MODULE else f"in {scoped.scope}"
+        intent = f"{PROPOSED}{what} {where}"
+        found.append(
+            HunkSpec(id=hunk_id, group=unit.proposal.name, file=scoped.path, scope=scoped.scope, intent=intent)
+        )
+    return tuple(found)

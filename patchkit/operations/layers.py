@@ -44,10 +44,11 @@ def layers(series: Series, target: Target, read: Callable[[str], bytes | None]) 
         before: dict[str, bytes | None] = {}
         after: dict[str, bytes | None] = {}
         placed: dict[str, tuple[Placed, ...]] = {}
+        scopes = patch.scopes
         for file in text.files:
             path = file.path
             before[path] = contents[path] if path in contents else read(path)
-            result = place_file(file, before[path], patch.scopes)
+            result = place_file(file, before[path], scopes)
             if isinstance(result, FileRefused):
                 hunk = next(hunk for hunk in result.hunks if isinstance(hunk, NotPlaced))
                 where = str(patch.folder / "variants" / name)

@@ -169,24 +169,10 @@ def build_target(series: Series, target: Target, tree: SourceTree) -> Built:
     contents: dict[str, bytes | None] = {}
     patches: dict[str, PatchLock] = {}
     for patch in series.patches:
-        name, variant = _choose(patch, target)
-        if name is None or variant is None:
+        name, pairs = _lay(patch, target, tree, first=first, contents=contents)
+        if name is None:
             patches[patch.name] = PatchLock(variant=None)
             continue
-        pairs: dict[str, BlobPair] = {}
-        for file in variant.files:
-            if file.path not in contents:
-                contents[file.path] = first[file.path] = tree.read(file.path)
-                _same_as_recorded(target, file.path, first[file.path])
-            before = contents[file.path]
-            placed = place_file(file, before, patch.scopes)
-            if isinstance(placed, FileRefused):
-                hunk = next(hunk for hunk in placed.hunks if isinstance(hunk, NotPlaced))
-                where = str(patch.folder / "variants" / name)
-                lines = f" (lines {', '.join(map(str, hunk.lines))})" if hunk.lines else ""
-                raise StoreError(where, f"{file.path}, hunk {hunk.hunk}", hunk.refusal.value + lines)
-            contents[file.path] = placed.content
-            pairs[file.path] = BlobPair(blob_id_if_any(before), blob_id_if_any(placed.content))
         patches[patch.name] = PatchLock(
             variant=name, text=text_digest(patch.texts[name]), files=dict(sorted(pairs.items()))
         )
@@ -198,6 +184,39 @@ def build_target(series: Series, target: Target, tree: SourceTree) -> Built:
     text = print_git_patch(changed, _preamble(series, target, patches))
     blobs = {path: blob for path in first if (blob := blob_id_if_any(first[path])) is not None}
     return Built(TargetLock(text_digest(text), patches), text, blobs)
+
+
+def _lay(
+    patch: SeriesPatch,
+    target: Target,
+    tree: SourceTree,
+    *,
+    first: dict[str, bytes | None],
+    contents: dict[str, bytes | None],
+) -> tuple[str | None, dict[str, BlobPair]]:
+    """Put a patch on ``contents``; return the name of its variant, None where it needs none, and what it did.
+
+    Files that no patch has touched yet are read from ``tree``, into ``first`` as well.
+    """
+    name, variant = _choose(patch, target)
+    if name is None or variant is None:
+        return None, {}
+    pairs: dict[str, BlobPair] = {}
+    scopes = patch.scopes
+    for file in variant.files:
+        if file.path not in contents:
+            contents[file.path] = first[file.path] = tree.read(file.path)
+            _same_as_recorded(target, file.path, first[file.path])
+        before = contents[file.path]
+        placed = place_file(file, before, scopes)
+        if isinstance(placed, FileRefused):
+            hunk = next(hunk for hunk in placed.hunks if isinstance(hunk, NotPlaced))
+            where = str(patch.folder / "variants" / name)
+            lines = f" (lines {', '.join(map(str, hunk.lines))})" if hunk.lines else ""
+            raise StoreError(where, f"{file.path}, hunk {hunk.hunk}", hunk.refusal.value + lines)
+        contents[file.path] = placed.content
+        pairs[file.path] = BlobPair(blob_id_if_any(before), blob_id_if_any(placed.content))
+    return name, pairs
 
 
 def _choose(patch: SeriesPatch, target: Target) -> tuple[str | None, Patch | None]:

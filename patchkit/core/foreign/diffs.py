@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from patchkit.core.model import HunkLine
+from patchkit.core.model import HunkLine, LineKind
 
 
 class Repair(msgspec.Struct, frozen=True):
@@ -46,8 +46,8 @@ class ForeignHunk(msgspec.Struct, frozen=True):
     @property
     def found(self) -> tuple[int, int]:
         """Lines that the body has on the old and on the new side."""
-        old = sum(line.kind.value != "+" for line in self.lines)
-        new = sum(line.kind.value != "-" for line in self.lines)
+        old = sum(line.kind is not LineKind.ADDED for line in self.lines)
+        new = sum(line.kind is not LineKind.REMOVED for line in self.lines)
         return old, new
 
     @property

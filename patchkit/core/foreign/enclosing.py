@@ -24,7 +24,8 @@ def _scope(hunk: Hunk, old: tuple[Scope, ...], new: tuple[Scope, ...], new_lines
     place = hunk.old_start - 1 if hunk.old_lines else hunk.old_start
     spots = [(place + start, place + end) for start, end in hunk.touched]
     added = [at for at in _added(hunk) if new_lines[at].strip()]
-    kept = {scope.name for scope in new if scope.name == MODULE or all(scope.first <= at <= scope.last for at in added)}
+    first, last = (added[0], added[-1]) if added else (len(new_lines), 0)
+    kept = {scope.name for scope in new if scope.name == MODULE or (scope.first <= first and last <= scope.last)}
     around = [scope for scope in old if scope.name in kept and all(scope.holds(start, end) for start, end in spots)]
     # The module is always among them; of equal spans the later one is the inner.
     inner = min(range(len(around)), key=lambda at: (around[at].last - around[at].first, -at))

@@ -195,8 +195,10 @@ class _Reader:
 
         Counts that somebody forgot to correct look the same there; elsewhere what follows shows that the body is whole.
         """
+        if self.at < len(self.lines):
+            return
         old, new = hunk.found
-        if self.at < len(self.lines) or hunk.counts_agree or old > hunk.old_count or new > hunk.new_count:
+        if hunk.counts_agree or old > hunk.old_count or new > hunk.new_count:
             return
         promised = f"its header promises {hunk.old_count} old and {hunk.new_count} new lines"
         message = (

@@ -6,7 +6,7 @@ was lost on the way; context lines must stand in the base as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -14,7 +14,7 @@ from patchkit.core.blobs import blob_id
 from patchkit.core.difference import difference
 from patchkit.core.edges import edge_is_elsewhere
 from patchkit.core.foreign.diffs import ForeignFile, ForeignHunk, Repair
-from patchkit.core.lines import split_lines
+from patchkit.core.lines import LineIndex, split_lines
 from patchkit.core.model import FilePatch, Hunk, HunkLine, LineKind
 from patchkit.core.placement import FileRefused, NotPlaced, Refusal, edge_refusal, place_file
 
@@ -130,9 +130,10 @@ def _fits(file: ForeignFile, path: str, lines: list[bytes], *, created: bool) ->
     """Return where each hunk fits, or the first that does not."""
     fits: list[_Fit] = []
     free = 0
+    text = LineIndex(lines)
     for number, foreign in enumerate(file.hunks, 1):
         is_last = number == len(file.hunks)
-        fit = _fit_hunk(foreign, lines, free, created=created, is_first=number == 1, is_last=is_last)
+        fit = _fit_hunk(foreign, text, free, created=created, is_first=number == 1, is_last=is_last)
         if isinstance(fit, str):
             return Unfit(path, foreign.line, number, fit)
         fits.append(fit)
@@ -151,12 +152,13 @@ def _doubt(fit: _Fit) -> str:
 
 
 def _fit_hunk(
-    foreign: ForeignHunk, lines: list[bytes], free: int, *, created: bool, is_first: bool, is_last: bool
+    foreign: ForeignHunk, text: LineIndex, free: int, *, created: bool, is_first: bool, is_last: bool
 ) -> _Fit | str:
     """Return the reading of a hunk that fits and its 0-based place at or behind ``free``, or why there is none.
 
     ``is_first`` and ``is_last`` are whether no other hunk of the file stands before it, and behind it.
     """
+    lines = text.lines
     several: tuple[int, ...] = ()
     refusal: Refusal | None = None
     for body in _bodies(foreign):
@@ -170,7 +172,7 @@ def _fit_hunk(
                 if refusal is None:
                     return _Fit(body, place, is_bare=True)
             continue
-        found = [at for at in range(free, len(lines) - len(old) + 1) if lines[at : at + len(old)] == old]
+        found = [at for at in text.places(old) if at >= free]
         edges = [edge_refusal(_as_said(foreign, body), at, len(lines)) for at in found]
         places = [at for at, edge in zip(found, edges, strict=True) if edge is None]
         is_doubtful = said in places and edge_is_elsewhere(
@@ -256,7 +258,7 @@ def _disagreement(foreign: ForeignHunk) -> str:
     return f"its header says {foreign.old_count} old and {foreign.new_count} new lines, its body has {old} and {new}"
 
 
-def _mismatch(foreign: ForeignHunk, lines: list[bytes]) -> str:
+def _mismatch(foreign: ForeignHunk, lines: Sequence[bytes]) -> str:
     """Say at which line the old side and the base part."""
     at = foreign.old_start - 1
     for offset, line in enumerate(foreign.lines):

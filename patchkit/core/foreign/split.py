@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
 
 import msgspec
 
 from patchkit.core.foreign.identifiers import defined, names, slug, words
 from patchkit.core.lines import split_lines
 from patchkit.core.model import Hunk, LineKind
+from patchkit.core.parts import of_part, parts_of
 from patchkit.core.scopes import MODULE
 
 _OFTEN = 3
@@ -55,20 +57,21 @@ def propose(
 
     ``base`` is the text of every touched file before the change; no proposal gets a name of ``used``.
     """
+    added = [added_names(hunk) for hunk in hunks]
     known: set[str] = set()
-    for content in base.values():
-        known |= names(split_lines(content or b""))
-    new = [added_names(hunk) - known for hunk in hunks]
+    for content in base.values() if any(added) else ():
+        known.update(*map(_names_in, parts_of(content or b"")))
+    new = [found - known for found in added]
     uses = _users(new)
     clusters = [part for cluster in _linked(range(len(hunks)), new) for part in _cut_at_bridges(cluster, new)]
     clusters = _merged_rest(hunks, clusters)
     clusters, needs = _ordered(hunks, clusters, new)
-    taken = set(used)
+    taken = _Names(used)
     made: list[Proposal] = []
     for cluster, needed in zip(clusters, needs, strict=True):
         inside = Counter(name for at in cluster for name in new[at])
         ranked = tuple(sorted(inside, key=lambda name: (-inside[name], -len(uses[name]), name)))
-        name = _unique(_title(hunks, cluster, inside), taken)
+        name = taken.unique(_title(hunks, cluster, inside))
         depends = tuple(made[other].name for other in needed)
         made.append(Proposal(name, cluster, ranked, _reason(hunks, cluster, inside, ranked), depends))
     return tuple(made)
@@ -76,18 +79,19 @@ def propose(
 
 def hunk_ids(hunks: Sequence[ScopedHunk], proposals: Sequence[Proposal], taken: Iterable[str] = ()) -> dict[int, str]:
     """Return a readable id for every hunk by its position, unique among all and not in ``taken``."""
-    used = set(taken)
+    used = _Names(taken)
     ids: dict[int, str] = {}
     for proposal in proposals:
+        ranks = {name: rank for rank, name in enumerate(proposal.names)}
         for at in proposal.hunks:
             hunk = hunks[at]
             added = added_names(hunk)
-            own = next((name for name in proposal.names if name in added), "")
-            if not own and not proposal.names:
+            own = min(added & ranks.keys(), key=ranks.__getitem__, default="")
+            if added and not own and not proposal.names:
                 own = next(iter(sorted(added - names(_side(hunk, LineKind.REMOVED, LineKind.CONTEXT)))), "")
             place = _place(hunk)
             what = [] if set(words(own)) <= set(words(place)) else [own]
-            ids[at] = _unique(slug(place, *what, limit=56), used)
+            ids[at] = used.unique(slug(place, *what, limit=56))
     return ids
 
 
@@ -96,6 +100,11 @@ def added_names(hunk: ScopedHunk) -> frozenset[str]:
     if not hunk.path.endswith((".py", ".pyi", ".cpp", ".cu", ".h", ".cuh", ".sh")):
         return frozenset()
     return names(_side(hunk, LineKind.ADDED))
+
+
+@of_part
+def _names_in(text: bytes) -> frozenset[str]:
+    return names(split_lines(text))
 
 
 def _side(hunk: ScopedHunk, *kinds: LineKind) -> list[bytes]:
@@ -122,12 +131,18 @@ def _users(new: Sequence[frozenset[str]]) -> dict[str, list[int]]:
 
 def _linked(members: Iterable[int], new: Sequence[frozenset[str]]) -> list[tuple[int, ...]]:
     """Return the groups of hunks that are connected by names, in order of their first hunk."""
-    groups: list[tuple[set[int], set[str]]] = []
+    groups: dict[int, list[int]] = {}
+    home: dict[int, int] = {}
+    using: dict[str, int] = {}
     for at in members:
-        near = [group for group in groups if group[1] & new[at]]
-        joined = ({at}.union(*(group[0] for group in near)), set(new[at]).union(*(group[1] for group in near)))
-        groups = [group for group in groups if group not in near] + [joined]
-    return sorted(tuple(sorted(group[0])) for group in groups)
+        groups[at], home[at] = [at], at
+        for name in new[at]:
+            one, other = home[at], home[using.setdefault(name, at)]
+            if one != other:
+                small, large = sorted((one, other), key=lambda group: len(groups[group]))
+                home |= dict.fromkeys(groups[small], large)
+                groups[large] += groups.pop(small)
+    return sorted(tuple(sorted(group)) for group in groups.values())
 
 
 def _cut_at_bridges(cluster: tuple[int, ...], new: Sequence[frozenset[str]]) -> list[tuple[int, ...]]:
@@ -151,6 +166,10 @@ def _cut_at_bridges(cluster: tuple[int, ...], new: Sequence[frozenset[str]]) -> 
 def _merged_rest(hunks: Sequence[ScopedHunk], clusters: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Give hunks that no name links to others a place: the one feature in their function, or the rest of their file."""
     features = [list(cluster) for cluster in clusters if len(cluster) > 1]
+    inside: dict[tuple[str, str], list[list[int]]] = {}
+    for feature in features:
+        for where in {(hunks[at].path, hunks[at].scope) for at in feature}:
+            inside.setdefault(where, []).append(feature)
     repeated = _repeated(hunks, [cluster[0] for cluster in clusters if len(cluster) == 1])
     placed = {at for group in repeated for at in group}
     rest: dict[str, list[int]] = {}
@@ -158,12 +177,7 @@ def _merged_rest(hunks: Sequence[ScopedHunk], clusters: list[tuple[int, ...]]) -
         at = cluster[0]
         if len(cluster) > 1 or at in placed:
             continue
-        where = (hunks[at].path, hunks[at].scope)
-        near = [
-            feature
-            for feature in features
-            if any((hunks[other].path, hunks[other].scope) == where for other in feature)
-        ]
+        near = inside.get((hunks[at].path, hunks[at].scope), [])
         if hunks[at].scope != MODULE and len(near) == 1:
             near[0].append(at)
         else:
@@ -190,8 +204,8 @@ def _change(hunk: ScopedHunk) -> _Change:
 
 def _same_change(hunks: Sequence[ScopedHunk], cluster: tuple[int, ...]) -> _Change | None:
     """Return the one change that all hunks of a cluster make; None when they make several."""
-    changes = {_change(hunks[at]) for at in cluster}
-    return changes.pop() if len(cluster) >= _OFTEN and len(changes) == 1 else None
+    changes = {_change(hunks[at]) for at in cluster} if len(cluster) >= _OFTEN else set()
+    return changes.pop() if len(changes) == 1 else None
 
 
 def _ordered(
@@ -200,21 +214,35 @@ def _ordered(
     """Return the clusters, each behind those it depends on, and where these are; a circle becomes one cluster."""
     while True:
         needs = _needs(hunks, clusters, new)
-        order: list[int] = []
-        while len(order) < len(clusters):
-            ready = next((at for at in range(len(clusters)) if at not in order and needs[at] <= set(order)), None)
-            if ready is None:
-                break
-            order.append(ready)
+        order = _dependencies_first(needs)
         if len(order) == len(clusters):
             place = {old: position for position, old in enumerate(order)}
             return (
                 [clusters[at] for at in order],
                 [tuple(sorted(place[other] for other in needs[at])) for at in order],
             )
-        stuck = [at for at in range(len(clusters)) if at not in order]
+        stuck = sorted(set(range(len(clusters))) - set(order))
         merged = tuple(sorted(hunk for at in stuck for hunk in clusters[at]))
         clusters = sorted([*(clusters[at] for at in order), merged])
+
+
+def _dependencies_first(needs: Sequence[set[int]]) -> list[int]:
+    """Return the positions in their order, but each behind those it needs; without those that need each other."""
+    waits = [len(needed) for needed in needs]
+    needing: dict[int, list[int]] = {}
+    for at, needed in enumerate(needs):
+        for other in needed:
+            needing.setdefault(other, []).append(at)
+    ready = [at for at, count in enumerate(waits) if not count]
+    heapify(ready)
+    order: list[int] = []
+    while ready:
+        order.append(heappop(ready))
+        for at in needing.get(order[-1], ()):
+            waits[at] -= 1
+            if not waits[at]:
+                heappush(ready, at)
+    return order
 
 
 def _needs(
@@ -222,12 +250,17 @@ def _needs(
 ) -> list[set[int]]:
     """Return for each cluster those that define a new name which it uses and does not define."""
     defines = [
-        {name for at in cluster for name in defined(_side(hunks[at], LineKind.ADDED)) & new[at]} for cluster in clusters
+        {name for at in cluster if new[at] for name in defined(_side(hunks[at], LineKind.ADDED)) & new[at]}
+        for cluster in clusters
     ]
     used = [{name for at in cluster for name in new[at]} for cluster in clusters]
+    defining: dict[str, list[int]] = {}
+    for at, found in enumerate(defines):
+        for name in found:
+            defining.setdefault(name, []).append(at)
     return [
-        {other for other in range(len(clusters)) if other != one and (used[one] - defines[one]) & defines[other]}
-        for one in range(len(clusters))
+        {other for name in names_used - own for other in defining.get(name, ())}
+        for names_used, own in zip(used, defines, strict=True)
     ]
 
 
@@ -269,10 +302,20 @@ def _reason(
     return f"what is left in {where}: no new name links it to another hunk"
 
 
-def _unique(name: str, taken: set[str]) -> str:
-    made, number = name, 1
-    while made in taken:
-        number += 1
-        made = f"{name}-{number}"
-    taken.add(made)
-    return made
+class _Names:
+    """Names that are taken."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+        self._next: dict[str, int] = {}
+        """The first number that may be free behind a name."""
+
+    def unique(self, name: str) -> str:
+        """Take ``name``, with a number behind it if it is taken, and return it."""
+        made, number = name, self._next.get(name, 2)
+        while made in self._taken:
+            made = f"{name}-{number}"
+            number += 1
+        self._taken.add(made)
+        self._next[name] = number
+        return made

@@ -154,6 +154,14 @@ def test_without_split_the_proposal_is_told_and_one_patch_is_written(
     assert [patch.name for patch in load_series(tmp_path / "series").patches] == ["big"]
 
 
+def test_what_is_proposed_is_what_split_makes(tmp_path: Path, diff: Path, repository: Path) -> None:
+    imported = take(diff, tmp_path / "series", repository=repository)
+    split = take(diff, tmp_path / "split", repository=repository, split=True)
+
+    assert len(split.patches) == 3
+    assert imported.proposed == split.patches
+
+
 def test_a_dry_run_says_the_same_and_writes_nothing(tmp_path: Path, diff: Path, repository: Path) -> None:
     told = take(diff, tmp_path / "series", repository=repository, dry_run=True)
     assert not (tmp_path / "series").exists()
@@ -514,10 +522,10 @@ def test_a_file_that_cannot_be_read_or_is_huge_is_refused(tmp_path: Path) -> Non
         take(tmp_path / "nothing.patch", tmp_path / "series")
     huge = tmp_path / "huge.patch"
     with huge.open("wb") as stream:
-        stream.truncate(65 * 2**20)
+        stream.truncate(257 * 2**20)
     with pytest.raises(UsageError) as error:
         take(huge, tmp_path / "series")
-    assert str(error.value) == f"{huge} is too large; a patch of at most 64 MiB is imported"
+    assert str(error.value) == f"{huge} is too large; a patch of at most 256 MiB and 8,000,000 lines is imported"
 
 
 @pytest.mark.parametrize("name", ["Big", "a b", "-x", "a/b", ""])

@@ -132,6 +132,22 @@ def test_ids_say_where_and_what_and_are_never_the_same() -> None:
     ]
 
 
+def test_numbers_go_on_behind_those_that_are_taken() -> None:
+    hunks = [OTHER] * 4
+    proposal = Proposal("p", (0, 1, 2, 3), (), "")
+
+    found = hunk_ids(hunks, [proposal], ["train-config-3"])
+    assert list(found.values()) == [f"train-config{number}" for number in ("", "-2", "-4", "-5")]
+
+
+def test_of_proposals_that_need_no_other_the_one_with_the_first_hunk_stands_first() -> None:
+    uses = hunk("m/config.py", "Config", "    first_new(1)", "    last_new(1)")
+    last = hunk("m/train.py", MODULE, "def last_new(x):", "    first_new(x)")
+    alone = hunk("m/train.py", "train", "    config.other_new = 1")
+
+    assert shape(uses, alone, last) == [("first-new", (0, 2), ()), ("train", (1,), ())]
+
+
 # The laws: every hunk is in exactly one proposal, what is depended on stands before, names differ.
 
 _lines = st.lists(
