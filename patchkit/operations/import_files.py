@@ -14,11 +14,13 @@ from patchkit.core.foreign.diffs import ForeignFile, ForeignPatch
 from patchkit.core.foreign.lenient import read_foreign
 from patchkit.core.foreign.mail import is_cover_letter, mail_number
 from patchkit.errors import TreeError, UnsafePathError, UsageError
-from patchkit.reading import read_given, read_regular
+from patchkit.reading import LARGEST, read_given, read_regular
 from patchkit.trees.paths import checked
 
-MAX_SIZE = 64 * 1024 * 1024
-"""Bytes; a patch that is larger was not made by people, and reading it takes minutes."""
+MAX_SIZE = LARGEST
+"""Bytes; a series has no larger file either, and what is imported becomes one."""
+MAX_LINES = 8_000_000
+"""Lines; each takes up to 200 bytes of memory beside its text, so that 1.5 GiB are enough for all."""
 
 _SUFFIXES = (".patch", ".diff", ".mbox", ".eml")
 _NUMBER = re.compile(r"\d+")
@@ -126,9 +128,16 @@ def _numbering(numbers: Sequence[tuple[int, int]]) -> list[str]:
 
 def _read(path: Path, read: Callable[[Path, int], bytes] = read_regular) -> bytes:
     try:
-        return read(path, MAX_SIZE)
+        text = read(path, MAX_SIZE)
     except OSError as error:
         if error.errno == errno.EFBIG:
-            most = f"a patch of at most {MAX_SIZE // 2**20} MiB is imported"
-            raise UsageError(f"{path} is too large; {most}") from error
+            raise _too_large(path) from error
         raise TreeError(f"cannot read {path}: {error.strerror or error}") from error
+    if text.count(b"\n") > MAX_LINES:
+        raise _too_large(path)
+    return text
+
+
+def _too_large(path: Path) -> UsageError:
+    most = f"a patch of at most {MAX_SIZE // 2**20} MiB and {MAX_LINES:,} lines is imported"
+    return UsageError(f"{path} is too large; {most}")

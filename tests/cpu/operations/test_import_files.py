@@ -110,8 +110,18 @@ def test_mails_that_are_missing_or_in_another_order_are_told(
 
 
 def test_of_what_has_no_size_no_more_is_read_than_a_patch_may_have() -> None:
-    with pytest.raises(UsageError, match="/dev/zero is too large; a patch of at most 64 MiB is imported"):
+    limits = "a patch of at most 256 MiB and 8,000,000 lines is imported"
+    with pytest.raises(UsageError, match=f"/dev/zero is too large; {limits}"):
         read_files([Path("/dev/zero")])
+
+
+def test_a_patch_of_more_lines_than_there_is_memory_for_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "many.patch"
+    path.write_bytes(b"\n" * 8_000_001)
+
+    with pytest.raises(UsageError) as error:
+        read_files([path])
+    assert str(error.value) == f"{path} is too large; a patch of at most 256 MiB and 8,000,000 lines is imported"
 
 
 @pytest.mark.parametrize(
