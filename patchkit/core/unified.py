@@ -6,6 +6,7 @@ import re
 
 from patchkit.core.blobs import blob_id
 from patchkit.core.foreign.headers import FileHeader, is_git_header, read_git_header, read_plain_header
+from patchkit.core.kept_names import why_kept
 from patchkit.core.model import FilePatch, Hunk, HunkLine, LineKind, Patch
 from patchkit.core.quoting import quoted
 from patchkit.errors import PatchFormatError
@@ -96,7 +97,8 @@ def _file(lines: list[bytes], at: int, name: str) -> tuple[FilePatch, int]:
         hunk, at = _hunk(lines, at, name)
         hunks.append(hunk)
     old, new = _path(header.old_path, "a/"), _path(header.new_path, "b/")
-    problem = _not_carried(header, old, new, hunks)
+    kept = next(((path, why) for path in (old, new) if path is not None and (why := why_kept(path))), None)
+    problem = f"the path {kept[0]!r} {kept[1]}" if kept else _not_carried(header, old, new, hunks)
     if problem:
         raise PatchFormatError(name, number, problem)
     return FilePatch(old, new, tuple(hunks)), at

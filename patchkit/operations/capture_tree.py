@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from patchkit.core.kept_names import leads_into_git, why_kept
 from patchkit.core.paths import matches
 from patchkit.core.rebasing.markers import left_marks
 from patchkit.errors import UsageError
@@ -130,6 +131,9 @@ class _Sides:
     def is_left_out(self, path: str) -> bool:
         """Tell whether a path is not compared, and note why."""
         folder = path.rpartition("/")[0]
+        if why_kept(path):
+            # A worktree or submodule has a file .git that says where its repository is; that needs no word.
+            return leads_into_git(path) or self._leave_out("patchkit's own, and left out", path)
         if any(matches(pattern, path) for pattern in self.choice.exclude):
             return self._leave_out("left out by --exclude", path)
         if path in self.expected:

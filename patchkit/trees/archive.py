@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from patchkit.core.kept_names import RECORD, leads_into_state
 from patchkit.core.record import rename_folder, update_record
 from patchkit.errors import ArchiveError, TreeError, UnsafePathError, UsageError, WriteFailedError
 from patchkit.trees.interface import Edits
@@ -45,7 +46,7 @@ class WheelTree:
     @property
     def manifest_path(self) -> str:
         """Path of patchkit's record of what it applied."""
-        return f"{self.dist_info}/patchkit.json"
+        return f"{self.dist_info}/{RECORD}"
 
     @property
     def record_path(self) -> str:
@@ -227,6 +228,9 @@ def _checked_members(label: str, entries: list[zipfile.ZipInfo]) -> dict[str, zi
             raise UnsafePathError(f"{label}: {error.message}") from error
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise UnsafePathError(f"{label}: {path} is a link")
+        if leads_into_state(path):
+            # Unpacked or installed, it would be a journal of ours to undo, or a lock.
+            raise UnsafePathError(f"{label}: {path} is where patchkit keeps its own files")
         if path in members or (entry.is_dir() and path in folders):
             raise ArchiveError(f"{label}: {path} is there twice")
         if entry.is_dir():

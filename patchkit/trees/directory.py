@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from patchkit.core.kept_names import MANIFEST, STATE
 from patchkit.errors import NotATreeError, TreeError
 from patchkit.trees import transaction
 from patchkit.trees.interface import Edits, Interrupted
@@ -19,8 +20,7 @@ from patchkit.trees.paths import checked
 if TYPE_CHECKING:
     from patchkit.trees.installed import InstalledTree
 
-_SKIPPED = frozenset({".git", "__pycache__", ".patchkit"})
-_STATE = ".patchkit"
+_SKIPPED = frozenset({".git", "__pycache__", STATE})
 
 
 class DirectoryTree:
@@ -42,12 +42,12 @@ class DirectoryTree:
     @property
     def manifest_path(self) -> str:
         """Path of patchkit's record of what it applied."""
-        return f"{_STATE}/manifest.json"
+        return MANIFEST
 
     @property
     def state_dir(self) -> Path:
         """Folder of the lock and of the journal; it goes away with them unless the manifest is there too."""
-        return self.root / _STATE
+        return self.root / STATE
 
     def read(self, path: str) -> bytes | None:
         """Return the bytes of ``path``, or None when there is none. Raises UnsafePathError, TreeError."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from patchkit.core.kept_names import RECORD, STATE
 from patchkit.core.record import update_record
 from patchkit.core.upstream import MEGATRON, Upstream
 from patchkit.errors import NotATreeError
@@ -36,12 +37,12 @@ class InstalledTree(DirectoryTree):
     @property
     def manifest_path(self) -> str:
         """Path of patchkit's record of what it applied."""
-        return f"{self.dist_info}/patchkit.json"
+        return f"{self.dist_info}/{RECORD}"
 
     @property
     def state_dir(self) -> Path:
         """Folder of the lock and of the journal."""
-        return self.root / self.dist_info / ".patchkit"
+        return self.root / self.dist_info / STATE
 
     def write(self, edits: Edits, *, operation: str) -> None:
         """Write all of ``edits`` and the RECORD that follows from them, or nothing. Raises ArchiveError as well."""

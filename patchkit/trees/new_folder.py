@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from patchkit.core.kept_names import MANIFEST, leads_into_state
 from patchkit.errors import TreeError, UnsafePathError, WriteFailedError
 from patchkit.trees.paths import checked
 from patchkit.unfinished import unfinished
@@ -41,6 +42,9 @@ class FolderWriter:
         self._make(checked(path))
 
     def _place(self, path: str) -> str:
+        if leads_into_state(path) and path != MANIFEST:
+            # A repository that comes with a journal or a lock would have the next command undo it, or wait.
+            raise UnsafePathError(f"{path} is where patchkit keeps its own files")
         self._make(checked(path).rpartition("/")[0])
         return f"{self._root}/{path}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from patchkit.core.kept_names import leads_into_git
 from patchkit.errors import UnsafePathError
 
 
@@ -36,22 +37,10 @@ def _objection(path: str) -> str | None:
         ("" in parts, "a part of it is empty"),
         ("." in parts or ".." in parts, "a part of it is '.' or '..'"),
         (path[1:2] == ":" and path[:1].isalpha(), "it begins with a drive letter"),
-        (any(_plain(part) in (".git", "git~1") for part in parts), "it leads into a git repository"),
+        (leads_into_git(path), "it leads into a git repository"),
         (not _can_be_a_name(path), "it is not text that a file name can hold"),
     )
     return next((reason for applies, reason in objections if applies), None)
-
-
-def _plain(part: str) -> str:
-    """Return what file systems of other systems take a name for: case, ignored characters, dots and spaces at the end.
-
-    As git has it (core.protectHFS, core.protectNTFS).
-    """
-    return part.translate(_IGNORED).casefold().split(":", 1)[0].rstrip(" .")
-
-
-_IGNORED = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
-"""Characters that HFS+ leaves out of a name when it compares (git's utf8.c has the same list)."""
 
 
 def _can_be_a_name(path: str) -> bool:

@@ -10,6 +10,7 @@ import msgspec
 from patchkit.core.difference import difference
 from patchkit.core.foreign.diffs import ForeignFile, ForeignPatch, Message, Repair
 from patchkit.core.foreign.repair import Unfit, fit_file
+from patchkit.core.kept_names import why_kept
 from patchkit.core.model import FilePatch
 from patchkit.errors import PatchFormatError
 
@@ -143,7 +144,7 @@ def touched_paths(foreign: ForeignPatch, exists: Callable[[str], bool]) -> list[
     """Return old and new path of every file, as they are in the tree.
 
     Git's prefixes are taken off, and other leading folders if the base has the file without them. Raises
-    PatchFormatError for a path that is absolute or leads upwards.
+    PatchFormatError for a path that is absolute, leads upwards, or is one that git or patchkit keep for themselves.
     """
     files = _files(foreign)
     for file in files:
@@ -209,8 +210,9 @@ def _refuse_unsafe(path: str | None, name: str, line: int) -> None:
         path.encode()
     except UnicodeEncodeError:
         raise PatchFormatError(name, line, f"the path {path!r} is not UTF-8, as names in YAML must be") from None
-    if any(part.lower() == ".git" for part in parts):
-        raise PatchFormatError(name, line, f"the path {path!r} leads into a git repository")
+    kept = why_kept(path)
+    if kept:
+        raise PatchFormatError(name, line, f"the path {path!r} {kept}")
 
 
 def _once(

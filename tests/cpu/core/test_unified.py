@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchkit.core.difference import difference, print_git_patch
+from patchkit.core.kept_names import why_kept
 from patchkit.core.model import FilePatch, Hunk, HunkLine, LineKind, Patch
 from patchkit.core.unified import parse_patch, print_patch
 from patchkit.errors import PatchFormatError
@@ -350,3 +351,22 @@ def test_bytes_that_are_no_text_survive_parsing_and_printing() -> None:
     )
     assert changed(Hunk("raw \udcff", 1, 1, lines)) == patch
     assert text == print_patch(patch)
+
+
+@pytest.mark.parametrize(
+    "path", [".git/hooks/x", ".patchkit/manifest.json", "a/.PATCHKIT/lock", "m-1.dist-info/RECORD"]
+)
+@pytest.mark.parametrize("how", ["made", "removed", "changed", "renamed", "copied"])
+def test_a_file_that_git_or_patchkit_keep_for_themselves_is_refused_with_its_line(path: str, how: str) -> None:
+    one = "@@ -1 +1 @@\n-a\n+b\n"
+    header = {
+        "made": f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+a\n",
+        "removed": f"--- a/{path}\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n",
+        "changed": f"--- a/{path}\n+++ b/{path}\n{one}",
+        "renamed": f"diff --git a/z b/{path}\nsimilarity index 100%\nrename from z\nrename to {path}\n",
+        "copied": f"diff --git a/z b/{path}\nsimilarity index 100%\ncopy from z\ncopy to {path}\n",
+    }[how]
+    with pytest.raises(PatchFormatError) as caught:
+        parse_patch(f"{HEAD}{one}{header}".encode(), "evil.patch")
+
+    assert caught.value.message == f"evil.patch:6: the path {path!r} {why_kept(path)}"

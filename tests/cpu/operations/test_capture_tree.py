@@ -158,6 +158,22 @@ def test_in_a_whole_checkout_every_file_counts(source: GitTree) -> None:
     )
 
 
+def test_files_of_gits_and_of_patchkits_are_never_captured(source: GitTree, tmp_path: Path) -> None:
+    own = {
+        ".PatchKit/lock": b"1\n",
+        "m/.x.py.patchkit-1f": b"x\n",
+        ".patchkit-0-1": b"",
+        ".git": b"gitdir: x\n",
+    }
+    tree = DirectoryTree(lay(tmp_path / "worktree", {**WHOLE, **own}))
+    (tree.root / "run.sh").chmod(0o755)
+
+    assert compare(tree, [source], {}, "m", Choice(("**",))) == Compared(
+        (),
+        ("patchkit's own, and left out: .PatchKit/lock, .patchkit-0-1, m/.x.py.patchkit-1f",),
+    )
+
+
 def test_that_the_wheel_lacks_a_file_does_not_make_its_removal_from_a_checkout_unseen(source: GitTree) -> None:
     files = {path: text for path, text in WHOLE.items() if path != "m/b.py"}
     wheel = MemoryTree({"m/a.py": b"a\n"})

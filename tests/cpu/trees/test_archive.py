@@ -119,6 +119,14 @@ def test_members_that_contradict_each_other_are_refused_at_once(
     assert caught.value.message == message
 
 
+@pytest.mark.parametrize("name", [".patchkit/lock", f"{DIST_INFO}/.PatchKit/journal/journal.json"])
+def test_a_wheel_that_comes_with_notes_of_ours_is_refused_at_once(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UnsafePathError) as caught:
+        WheelTree(a_wheel_with(tmp_path / "a.whl", (name, 0o644)))
+
+    assert caught.value.message == f"a.whl: {name} is where patchkit keeps its own files"
+
+
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x05\x06" + b"\0" * 18, None])
 def test_what_is_no_wheel_is_an_archive_error(tmp_path: Path, content: bytes | None) -> None:
     wheel = tmp_path / "x.whl"

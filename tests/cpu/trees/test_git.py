@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from patchkit.core.blobs import blob_id
+from patchkit.core.kept_names import MANIFEST
 from patchkit.errors import RevisionNotFoundError, TreeError, UnsafePathError, UsageError, WriteFailedError
 from patchkit.trees.git import GitTree
 from patchkit.trees.git_program import GitProgram, identity, ignored_files
@@ -371,6 +372,29 @@ def test_an_export_refuses_edits_of_links_and_of_places_outside(repository: Path
             export(GitTree(repository, "main"), tmp_path / "out", {path: content})
 
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", [".patchkit/lock", "a/.PatchKit/journal/journal.json"])
+def test_a_revision_that_comes_with_notes_of_ours_is_not_exported(repository: Path, tmp_path: Path, name: str) -> None:
+    place = repository / name
+    place.parent.mkdir(parents=True)
+    place.write_text("{}")
+    record(repository, "evil")
+
+    with pytest.raises(UnsafePathError) as caught:
+        export(GitTree(repository, "main"), tmp_path / "out", {})
+
+    assert caught.value.message == f"{name} is where patchkit keeps its own files"
+    assert [path.name for path in tmp_path.iterdir()] == ["repository"]
+
+
+def test_the_record_of_a_patched_revision_is_exported(repository: Path, tmp_path: Path) -> None:
+    (repository / ".patchkit").mkdir()
+    (repository / MANIFEST).write_text("{}")
+    record(repository, "patched")
+    export(GitTree(repository, "main"), tmp_path / "out", {})
+
+    assert (tmp_path / "out" / MANIFEST).read_text() == "{}"
 
 
 def test_an_export_that_fails_leaves_nothing(repository: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import pytest
 from patchkit.core.foreign.diffs import ForeignPatch
 from patchkit.core.foreign.fitting import FittedPatch, Misfits, fit_patches, pre_images, touched_paths
 from patchkit.core.foreign.lenient import read_foreign
+from patchkit.core.kept_names import why_kept
 from patchkit.core.placement import FilePlaced, place_file
 from patchkit.errors import PatchFormatError
 
@@ -69,6 +70,17 @@ def test_diff_u_creates_a_file_that_the_base_has_not() -> None:
 def test_a_path_that_leads_out_of_the_tree_is_refused(path: str) -> None:
     with pytest.raises(PatchFormatError, match="leads"):
         touched_paths(foreign(head(path, path), EDIT), has)
+
+
+@pytest.mark.parametrize(
+    "path", ["b/.Git/hooks/x", "b/.patchkit/manifest.json", "b/.PatchKit/lock", "b/x.dist-info/RECORD"]
+)
+def test_a_path_that_git_or_patchkit_keep_for_themselves_is_refused_with_its_line(path: str) -> None:
+    with pytest.raises(PatchFormatError) as caught:
+        touched_paths(foreign(head("a/m/a.py", "b/m/a.py"), EDIT, head("/dev/null", path), "@@ -0,0 +1 @@\n+a\n"), has)
+
+    (_, line), message = caught.value.message.split(": ", 1)[0].rsplit(":", 1), caught.value.message.split(": ", 1)[1]
+    assert (message, int(line)) == (f"the path {path!r} {why_kept(path)}", 1 + (head("", "") + EDIT).count("\n"))
 
 
 # Fitting all of it.
