@@ -46,4 +46,5 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
     try:
         return msgspec.json.decode(content, type=Manifest)
     except msgspec.DecodeError as error:
-        raise TreeError(f"{where}: not a patchkit record: {error}") from error
+        hint = "move it away and run this again: the files themselves tell what is applied"
+        raise TreeError(f"{where}: not a patchkit record: {error}", hint=hint) from error

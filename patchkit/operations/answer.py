@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import msgspec
 
 from patchkit import __version__
+from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.manifest import MANIFEST_SCHEMA, AppliedPatch, Manifest, parse_manifest, print_manifest
 from patchkit.core.report import CheckReport, PatchReport, Problem, Report
 from patchkit.core.state import State
@@ -111,6 +112,27 @@ def read_manifest(tree: SourceTree) -> Manifest | None:
     """Return the record that patchkit left in ``tree``, or None. Raises TreeError when it is malformed."""
     content = tree.read(tree.manifest_path)
     return None if content is None else parse_manifest(content, f"{tree.label}: {tree.manifest_path}")
+
+
+def applied_by_others(record: Manifest | None, tree: SourceTree, files: Collection[str]) -> list[Problem]:
+    """Return a problem for each recorded patch that is in the tree and changes a file that is none of ``files``.
+
+    ``files`` are those that the series touches: the rest is the work of another series, or of an edition with another
+    patch. Without its record nobody could tell that it is there.
+    """
+    problems: list[Problem] = []
+    for patch in record.patches if record else ():
+        beyond = [path for path, pair in patch.files.items() if path not in files and pair.before != pair.after]
+        if beyond and all(blob_id_if_any(tree.read(path)) == patch.files[path].after for path in beyond):
+            problems.append(
+                Problem(
+                    "the record in the tree says that it is applied, and it is: another series did that",
+                    path=beyond[0],
+                    patch=patch.name,
+                    hint="take it out first, with the series that applied it: --patches DIR",
+                )
+            )
+    return problems
 
 
 def applied_after(patches: Iterable[PatchReport]) -> set[str]:

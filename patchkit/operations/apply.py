@@ -10,7 +10,14 @@ from msgspec.structs import replace
 from patchkit.core.report import CheckReport, Report
 from patchkit.core.state import State
 from patchkit.core.upstream import Target
-from patchkit.operations.answer import Answer, applied_after, failed_checks, make_manifest, uncarried
+from patchkit.operations.answer import (
+    Answer,
+    applied_after,
+    failed_checks,
+    make_manifest,
+    read_manifest,
+    uncarried,
+)
 from patchkit.operations.checks import run_checks
 from patchkit.operations.plan import Plan, assess, plan_forward
 from patchkit.operations.sources import Workspace
@@ -61,8 +68,9 @@ def prepare(
     """
     sources = workspace.sources
     selected = sources.series.with_dependencies(patches)
-    # A tree refuses to write over what changed since it was read: so the record of another apply is not lost.
-    tree.read(tree.manifest_path)
+    # A tree refuses to write over what changed since it was read: so the record of another apply is not lost, nor is
+    # a file of somebody else's that stands in its place.
+    read_manifest(tree)
     found = survey(sources, tree, asked)
     commit = getattr(tree, "commit", None)
     answer = Answer("apply", workspace, tree.label, found)

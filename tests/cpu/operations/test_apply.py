@@ -12,7 +12,7 @@ from patchkit import __version__
 from patchkit.core.blobs import blob_id
 from patchkit.core.report import FileReport, HunkReport, PatchReport, Problem, Report
 from patchkit.core.series import BlobPair, PatchLock, TargetLock
-from patchkit.errors import StoreError, TreeBusyError, UsageError, WriteFailedError
+from patchkit.errors import StoreError, TreeBusyError, TreeError, UsageError, WriteFailedError
 from patchkit.operations.apply import Ready, apply_in, prepare
 from patchkit.operations.locked import Sources
 from patchkit.operations.plan import plan_backward, plan_forward
@@ -673,3 +673,12 @@ def test_a_record_that_another_apply_wrote_meanwhile_is_not_lost(tmp_path: Path)
     with pytest.raises(WriteFailedError):
         tree.write(ready.edits, operation="apply")
     assert contents(tmp_path) == before
+
+
+def test_what_is_no_record_is_not_written_over() -> None:
+    tree = made_up.tree("2.0")
+    tree.files[MANIFEST] = b"{}"
+    with pytest.raises(TreeError, match=r"not a patchkit record: Object missing required field `schema`$"):
+        apply_in(made_up.workspace(), tree, asked="2.0")
+
+    assert tree.files == {**UPSTREAM["2.0"], MANIFEST: b"{}"}

@@ -4,7 +4,9 @@ import json
 
 import pytest
 
+from patchkit.core.blobs import blob_id
 from patchkit.core.report import Problem, Report
+from patchkit.errors import TreeError
 from patchkit.operations.apply import apply_in
 from patchkit.operations.revert import revert_in
 from patchkit.trees.memory import MemoryTree
@@ -160,3 +162,39 @@ def test_another_release_than_the_one_asked_for_is_refused() -> None:
     report = revert(applied("2.0"), asked="1.0")
 
     assert (report.ok, report.problems[0].message) == (False, "the tree is 2.0, not 1.0")
+
+
+@pytest.mark.parametrize("record", [b"{}", b"", b"mine"])
+def test_what_is_no_record_stops_it_and_stays(record: bytes) -> None:
+    for tree in (applied("2.0"), made_up.tree("2.0")):
+        tree.files[MANIFEST] = record
+        before = dict(tree.files)
+        with pytest.raises(TreeError, match=r"not a patchkit record") as caught:
+            revert(tree)
+
+        assert caught.value.hint == "move it away and run this again: the files themselves tell what is applied"
+        assert tree.files == before
+
+
+def test_the_record_of_another_series_is_not_taken_away_while_its_patches_are_in() -> None:
+    tree = made_up.tree("2.0")
+    record = json.loads(applied("2.0").files[MANIFEST])
+    pair = {"before": None, "after": blob_id(b"theirs\n")}
+    theirs = {"name": "theirs", "digest": "sha256:1", "variant": "v.patch", "files": {"m/theirs.py": pair}}
+    tree.files[MANIFEST] = json.dumps({**record, "patches": [theirs]}).encode()
+    tree.files["m/theirs.py"] = b"theirs\n"
+    before = dict(tree.files)
+    report = revert(tree)
+
+    assert (report.ok, report.verdict, report.written) == (False, "refused", ())
+    assert report.problems == (
+        Problem(
+            "the record in the tree says that it is applied, and it is: another series did that",
+            path="m/theirs.py",
+            patch="theirs",
+            hint="take it out first, with the series that applied it: --patches DIR",
+        ),
+    )
+    assert tree.files == before
+    del tree.files["m/theirs.py"]
+    assert revert(tree).written == (MANIFEST,)
