@@ -130,7 +130,7 @@ def apply_branch(
         commits.append(
             CommitSpec(
                 message=_commit_message(document, ready.target),
-                author_name=document.author,
+                author_name=document.author.replace("\0", " "),
                 author_email="patchkit@localhost",
                 author_date=f"{document.last_update}T00:00:00+00:00",
                 edits=edits,
@@ -198,8 +198,10 @@ def _existing(workspace: Workspace, destination: Path, asked: str | None, patche
 
 
 def _commit_message(document: PatchDocument, target: Target) -> str:
-    return (
+    text = (
         f"{document.name}: {document.description}\n\n{document.why.strip()}\n\n"
         f"Origin: {document.origin}\nForwarded: {document.forwarded}\nPatchkit-Patch: {document.name}\n"
         f"Patchkit-Target: {target.name}\n"
     )
+    # YAML can hold a NUL; no argument or message of git's can.
+    return text.replace("\0", " ")

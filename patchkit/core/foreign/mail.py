@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from email.errors import CharsetError, HeaderParseError
 from email.header import decode_header, make_header
 from email.utils import parsedate_to_datetime
 from typing import Final
@@ -101,14 +100,18 @@ def _body(text: list[str], start: int) -> tuple[str, tuple[int, ...]]:
 
 
 def _decoded(value: str) -> str:
+    """Return a header with its encoded words as text; as it stands where that cannot be had."""
     try:
-        return str(make_header(decode_header(value)))
-    except (CharsetError, HeaderParseError, LookupError, UnicodeDecodeError):
+        decoded = str(make_header(decode_header(value)))
+        # Some charsets give halves of characters, which no file of ours can hold.
+        decoded.encode()
+    except Exception:
         return value
+    return decoded
 
 
 def _day(value: str) -> str:
     try:
-        return parsedate_to_datetime(value).strftime("%Y-%m-%d")
-    except (ValueError, TypeError):
+        return parsedate_to_datetime(value).date().isoformat()
+    except Exception:
         return ""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from trees.repositories import git
 from trees.snapshots import contents, lay
 
 from patchkit import __version__
@@ -15,6 +16,7 @@ from patchkit.core.series import BlobPair, PatchLock, TargetLock
 from patchkit.errors import StoreError, TreeBusyError, TreeError, UsageError, WriteFailedError
 from patchkit.operations.apply import Ready, apply_in, prepare
 from patchkit.operations.locked import Sources
+from patchkit.operations.make import apply_branch
 from patchkit.operations.plan import plan_backward, plan_forward
 from patchkit.operations.revert import revert_in
 from patchkit.operations.sources import Workspace
@@ -682,3 +684,16 @@ def test_what_is_no_record_is_not_written_over() -> None:
         apply_in(made_up.workspace(), tree, asked="2.0")
 
     assert tree.files == {**UPSTREAM["2.0"], MANIFEST: b"{}"}
+
+
+def test_a_nul_in_a_header_of_a_patch_is_a_blank_in_its_commit(tmp_path: Path) -> None:
+    workspace = made_up.workspace()
+    series = workspace.sources.series
+    patches = tuple(
+        replace(patch, document=replace(patch.document, author="A\0B", why="a\0b")) for patch in series.patches
+    )
+    odd = replace(workspace, sources=replace(workspace.sources, series=replace(series, patches=patches)))
+    commit = made_up.repository(tmp_path / "repository")
+
+    assert apply_branch(odd, tmp_path / "repository", commit, "patched", asked="main", patches=["mode"]).ok
+    assert git(tmp_path / "repository", "log", "-1", "--format=%an|%b", "patched").split("\n")[0] == "A B|a b"

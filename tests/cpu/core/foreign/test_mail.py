@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import datetime as dt
+from encodings import aliases
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from patchkit.core.foreign.mail import MailHead, is_cover_letter, mail_number, mbox_commit, read_head
 
@@ -48,6 +53,60 @@ def test_headers_that_cannot_be_decoded_stay_as_they_are() -> None:
     # A byte that is no ASCII in the name of a charset.
     odd = head("From: =?x-\u00e9?q?a?= <a@b>\nSubject: x\n\n")
     assert odd == MailHead(subject="x", author="=?x-\u00e9?q?a?= <a@b>")
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        f"=?idna?q?{'a' * 5000}?=",
+        "=?punycode?q?a=FF?=",
+        "=?undefined?q?a?=",
+        "=?\0?q?a?=",
+        "=?unicode_escape?q?=5Cud800?=",
+        "=?utf-7?q?+2AA-?=",
+        "=?zip?b?AAAA?=",
+        "=?utf-8?b?A?=",
+        "=?utf-8*en?q?=FF?=",
+    ],
+)
+def test_a_header_in_a_charset_that_fails_in_any_way_stays_as_it_is(word: str) -> None:
+    assert head(f"From: {word} <a@b>\nSubject: [PATCH] {word}\n\n") == MailHead(subject=word, author=f"{word} <a@b>")
+
+
+@pytest.mark.parametrize(
+    ("date", "day"),
+    [
+        ("Tue, 31 Feb 2026 99:99:99 +99999999999999999999", ""),
+        ("Tue, 1 Dec 2026 00:00:00 +99999999999999999999", ""),
+        ("Tue, 1 Dec 99999 00:00:00 +0000", ""),
+        (f"Tue, {'9' * 5000} Dec 2026 00:00:00", ""),
+        ("Tue, 1 Dec 0999 00:00:00 +0000", "0999-12-01"),
+    ],
+)
+def test_a_date_is_a_day_of_ten_characters_or_none(date: str, day: str) -> None:
+    assert head(f"From: A <a@b>\nSubject: x\nDate: {date}\n\n").date == day
+
+
+_CODECS = sorted({*aliases.aliases, *aliases.aliases.values(), "idna", "punycode", "undefined", "unicode_escape", "\0"})
+_TEXTS = st.text(max_size=30) | st.from_regex(r"([0-9A-Za-z+/=_-]|=[0-9A-F]{2}|\\u[0-9a-f]{4})*", fullmatch=True)
+_WORDS = st.builds(
+    "=?{}{}?{}?{}?=".format, st.sampled_from(_CODECS), st.sampled_from(["", "*en"]), st.sampled_from("qb"), _TEXTS
+)
+_DATES = st.from_regex(
+    r"((Mon|Tue), )?\d{1,22} (Feb|Dec) \d{1,22} \d{1,22}:\d\d(:\d{1,22})?( [+-]\d{1,22}| GMT)?", fullmatch=True
+)
+_HEADERS = st.binary(max_size=60) | st.lists(_WORDS | _TEXTS | _DATES, max_size=3).map(
+    lambda parts: " ".join(parts).encode("utf-8", "surrogatepass")
+)
+
+
+@settings(deadline=None)
+@given(_HEADERS, _HEADERS, _HEADERS)
+def test_whatever_the_headers_are_they_are_read_as_text_and_a_day(sender: bytes, subject: bytes, date: bytes) -> None:
+    found = read_head([b"From: " + sender, b"Subject: " + subject, b"Date: " + date, b""])
+
+    assert f"{found.subject}{found.author}".encode("utf-8", "replace").decode() == found.subject + found.author
+    assert not found.date or dt.date.fromisoformat(found.date).isoformat() == found.date
 
 
 @pytest.mark.parametrize("subject", ["y" + "\n y" * 100_000, "=?utf-8?b?" * 50_000, "[" * 500_000])
