@@ -201,7 +201,7 @@ def rewrite_yaml(text: bytes, file: str, change: Callable[[Any], None]) -> bytes
     round_trip.preserve_quotes = True
     round_trip.width = 1000
     round_trip.indent(mapping=2, sequence=4, offset=2)
-    round_trip.Representer = _null_as_written()
+    round_trip.Constructor, round_trip.Representer = _as_written()
     try:
         document = round_trip.load(text)
     except YAMLError as error:
@@ -244,7 +244,9 @@ def quoted(text: str) -> str:
 
 
 def literal(text: str) -> str:
-    """Return a text of several lines as something that rewriting prints as a block (``|``)."""
+    """Return a text of several lines as something that rewriting prints as a block (``|``), where that reads alike."""
+    if text[:1].isspace() or not text.replace("\n", "").replace("\t", "").isprintable():
+        return quoted(text)
     from ruamel.yaml.scalarstring import LiteralScalarString  # noqa: PLC0415 - only rewriting needs it
 
     made: str = LiteralScalarString(text)
@@ -333,15 +335,61 @@ def mapping(items: Mapping[str, Any]) -> Any:
     return CommentedMap(items)
 
 
-def _null_as_written() -> Any:
-    """Return ruamel's representer, but ``null`` stays ``null``: it would become nothing at all."""
-    from ruamel.yaml.representer import RoundTripRepresenter  # noqa: PLC0415 - only rewriting needs it
+def _as_written() -> tuple[Any, Any]:
+    """Return ruamel's constructor and representer, for texts that PyYAML reads.
+
+    ``null`` stays ``null``: it would become nothing at all. ruamel knows the types of YAML 1.2, in which ``yes`` and
+    ``12:30`` are strings, PyYAML those of 1.1: a string of ours gets quotes where it would be read as something else,
+    and what somebody wrote without stays without.
+    """
+    from ruamel.yaml.constructor import RoundTripConstructor  # noqa: PLC0415 - only rewriting needs it
+    from ruamel.yaml.representer import RoundTripRepresenter  # noqa: PLC0415 - as above
+    from ruamel.yaml.scalarstring import PlainScalarString  # noqa: PLC0415 - as above
+
+    class Constructor(RoundTripConstructor):
+        def construct_scalar(self, node: Any) -> Any:
+            value = super().construct_scalar(node)
+            if type(value) is str and not node.style and not _is_text(value):
+                return PlainScalarString(value, anchor=node.anchor)
+            return value
+
+    def number(construct: Any) -> Any:
+        def constructed(constructor: Any, node: Any) -> Any:
+            try:
+                return construct(constructor, node)
+            except (ValueError, IndexError):
+                return PlainScalarString(
+                    node.value, anchor=node.anchor
+                )  # `._` and `-_` look like numbers to ruamel, and are none
+
+        return constructed
+
+    Constructor.add_constructor("tag:yaml.org,2002:int", number(RoundTripConstructor.construct_yaml_int))
+    Constructor.add_constructor("tag:yaml.org,2002:float", number(RoundTripConstructor.construct_yaml_float))
 
     class Representer(RoundTripRepresenter):
         pass
 
+    def text(representer: Any, value: str) -> Any:
+        style = '"' if _BREAKS.search(value) else None if _is_text(value) else "'"
+        return representer.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
     Representer.add_representer(type(None), lambda self, _: self.represent_scalar("tag:yaml.org,2002:null", "null"))
-    return Representer
+    Representer.add_representer(str, text)
+    return Constructor, Representer
+
+
+_BREAKS = re.compile("[\x85\u2028\u2029]")
+"""Line breaks of YAML 1.1 that are none in 1.2: they have to be escaped."""
+
+
+def _is_text(value: str) -> bool:
+    """Tell whether PyYAML takes ``value`` for a string when it has no quotes, wherever it stands."""
+    if value[:1] in (":", "?"):
+        return False  # within brackets it is the mark of a value or key
+    resolvers = _Base.yaml_implicit_resolvers
+    patterns = (pattern for first in (value[:1], None) for _tag, pattern in resolvers.get(first, ()))
+    return not any(pattern.match(value) for pattern in patterns)
 
 
 def scalars(text: str, file: str) -> list[tuple[tuple[str | int, ...], str, int, bool]]:

@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from patchkit.core.model import FilePatch, Hunk, HunkLine, LineKind, Patch
@@ -18,6 +20,7 @@ from patchkit.store.new_patch import (
     extended_versions,
     not_carried,
     patch_text,
+    refuse_bad_name,
     series_text,
     variant_text,
     versions_text,
@@ -65,6 +68,8 @@ variants:
     targets: [main]
 # The end.
 """
+_NAMES = st.from_regex(r"[a-z0-9][a-z0-9-]*", fullmatch=True)
+"""What patches may be called."""
 SPEC = HunkSpec(id="three", group="g", file="m/a.py", scope="f", intent="Redo it.", not_on=("main",))
 
 
@@ -136,6 +141,27 @@ def test_series_and_versions_keep_their_comments() -> None:
 
     assert extended.startswith(versions)
     assert b"  commits:\n    - name: 0123abcd\n" in extended
+
+
+_ODD = ["yes", "no", "on", "off", "y", "null", "1e3", "0x10", "0b1", "007", "2026-01-01"]
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.sampled_from(_ODD) | _NAMES, unique=True, min_size=1, max_size=4))
+def test_a_series_may_have_patches_and_groups_of_any_name_that_is_allowed(names: list[str]) -> None:
+    for name in names:
+        refuse_bad_name(name)
+    purposes = {name: f"what {name} is for" for name in names}
+    entries = tuple(SeriesEntry(name, tuple(names[:at])) for at, name in enumerate(names))
+    text = series_text("m", "m", {}, ())
+    for at, name in enumerate(names):
+        text = extended_series(text, "x", {name: purposes[name]}, entries[at : at + 1])
+    document = parse_document(SeriesDocument, text, "x")
+
+    assert (document.groups, document.patches) == (purposes, entries)
+    assert parse_document(SeriesDocument, series_text("m", "m", purposes, entries), "x") == document
+    new = replace(DOCUMENT, name=names[0], hunks=tuple(replace(SPEC, id=name, group=name) for name in names))
+    assert parse_document(PatchDocument, patch_text(new), "x") == new
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchkit.errors import StoreError
+from patchkit.store import yaml_text
 from patchkit.store.yaml_text import (
     add_entry,
+    flow,
     insert_entry,
     line_of,
+    literal,
+    mapping,
     parse_yaml,
     print_rewritten,
     print_yaml,
@@ -262,6 +266,68 @@ def test_an_entry_is_inserted_before_the_comment_that_stands_in_front_of_the_nex
         return rewrite_yaml(text.encode(), "x", lambda document: insert_entry(document, "items", at, value)).decode()
 
     assert (inserted(1), inserted(2)) == (expected, at_the_end)
+
+
+NAMES = (
+    *("yes", "Yes", "NO", "on", "off", "y", "n", "true", "null", "~", "", "1e3", "1.5e+3", "0x10", "0b1", "0o7", "010"),
+    *(
+        "1_000",
+        "12:30:45",
+        "1:1",
+        "1.",
+        ".inf",
+        ".nan",
+        "2026-01-01",
+        "=",
+        "<<",
+        "-",
+        "?",
+        "._",
+        "...",
+        "---",
+        "a: b",
+        "a #b",
+    ),
+    *("\x85", "a\u2028b\nc", "\0", "\ufeff", "\t", " a ", "a\nb\n"),
+)
+"""Strings that some YAML takes for something else when they have no quotes."""
+strings = st.sampled_from(NAMES) | st.text(max_size=20) | st.from_regex(r"[0-9a-z:._-]{1,8}", fullmatch=True)
+
+
+def rewritten(name: str, text: str) -> tuple[object, object]:
+    """What a document reads as in which strings of ours stand as key, value and item, and what it was meant to be."""
+    ours = {"values": [name, {"k": name, name: text}], "flow": [name, text], "block": text, "same": name}
+
+    def change(document: Any) -> None:
+        add_entry(document, "groups", name, text)
+        insert_entry(document, "values", 1, mapping({"k": name, name: text}))
+        document |= {"flow": flow([name, text]), "block": literal(text), "same": yaml_text.plain(name)}
+
+    written = rewrite_yaml(print_yaml({"groups": {"g": "x"}, "values": [name]}, "c"), "f.yaml", change)
+    again = rewrite_yaml(written, "f.yaml", lambda _: None)
+    assert written == again
+    return parse_yaml(written, "f.yaml"), {"groups": {"g": "x", name: text}, **ours}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_string_that_is_written_is_read_as_that_string(name: str) -> None:
+    found, meant = rewritten(name, name)
+
+    assert found == meant
+
+
+@settings(deadline=None, max_examples=50)
+@given(strings.filter(lambda name: name not in ("g", "k")), strings)
+def test_any_string_that_is_written_is_read_as_that_string(name: str, text: str) -> None:
+    found, meant = rewritten(name, text)
+
+    assert found == meant
+
+
+def test_what_somebody_wrote_without_quotes_stays_without() -> None:
+    text = b"a: yes\non: off  # soon\nb: &x 12:30\nc: *x\nd: 2026-01-01\ne: 0x1F\nf: [on, 'no', 1_000]\n"
+
+    assert rewrite_yaml(text, "f.yaml", lambda _: None) == text
 
 
 def test_malformed_yaml_is_not_rewritten() -> None:
