@@ -42,11 +42,15 @@ def why_kept(path: str) -> str | None:
 
 def leads_into_git(path: str) -> bool:
     """Tell whether a part of ``path`` is what some system takes for ``.git``."""
+    if path.isascii() and "git" not in path.lower():
+        return False  # as nearly always; a wheel has thousands of paths
     return any(_plain(part) in (".git", _SHORT_GIT) for part in path.split("/"))
 
 
 def leads_into_state(path: str) -> bool:
     """Tell whether a part of ``path`` is what some system takes for the folder of patchkit's record and journal."""
+    if path.isascii() and "patchk" not in path.lower():
+        return False
     return any(_plain(part) in (STATE, _SHORT_STATE) for part in path.split("/"))
 
 

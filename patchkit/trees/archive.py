@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from patchkit.core.kept_names import RECORD, leads_into_state
 from patchkit.core.record import rename_folder, update_record
@@ -20,6 +21,8 @@ from patchkit.unfinished import unfinished
 
 _MOST_BYTES = 2**30
 """Of all members; the largest wheel of megatron-core unpacks to about 20 million bytes."""
+_MOST_MEMBERS: Final = 100_000
+"""Each takes a quarter of a millisecond to unpack, whatever is in it; megatron-core has some hundreds."""
 _NEW_FILE_MODE = stat.S_IFREG | 0o644
 
 
@@ -215,6 +218,8 @@ def _with_version(label: str, metadata: bytes | None, version: str) -> bytes:
 
 def _checked_members(label: str, entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
     """Return the files among ``entries`` by path. No more is ever unpacked than the sizes that are looked at here."""
+    if len(entries) > _MOST_MEMBERS:
+        raise ArchiveError(f"{label} has {len(entries)} members, more than the {_MOST_MEMBERS} that are read")
     size = sum(entry.file_size for entry in entries)
     if size > _MOST_BYTES:
         raise ArchiveError(f"{label} unpacks to {size} bytes, more than the {_MOST_BYTES} that are read")

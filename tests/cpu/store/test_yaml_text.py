@@ -356,3 +356,14 @@ def test_a_value_within_itself_is_refused() -> None:
 def test_nesting_without_end_is_refused() -> None:
     with pytest.raises(StoreError, match="not valid YAML"):
         parse_yaml(b"[" * 100_000, "f.yaml")
+
+
+@pytest.mark.parametrize("text", [b"a:\n  b: 1\nc: 2\n", b"- \n- \n- [{}, []]\n", b"{a,\nb,\nc: d}"])
+def test_more_values_than_are_read_are_refused_with_the_line(text: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml_text, "_MOST_VALUES", 6)
+    assert parse_yaml(text[: text.index(b"\n", 5)] + (b"}" if text[:1] == b"{" else b""), "f.yaml") is not None
+    monkeypatch.setattr(yaml_text, "_MOST_VALUES", 5)
+    with pytest.raises(StoreError) as caught:
+        parse_yaml(text, "f.yaml")
+
+    assert caught.value.message == "f.yaml: line 3: it has more than 5 values"

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from patchkit.errors import ArchiveError, TreeError, UnsafePathError, UsageError, WriteFailedError
+from patchkit.trees import archive
 from patchkit.trees.archive import WheelTree, rewrite_wheel, unpack
 from patchkit.trees.interface import Edits
 
@@ -407,3 +408,12 @@ def test_a_bomb_is_refused_before_anything_is_unpacked(tmp_path: Path) -> None:
 
     with pytest.raises(ArchiveError, match=r"unpacks to 21\d+ bytes, more than the 1073741824 that are read"):
         WheelTree(path)
+
+
+def test_a_wheel_of_members_without_end_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = make_wheel(tmp_path)
+    monkeypatch.setattr(archive, "_MOST_MEMBERS", len(zipfile.ZipFile(path).infolist()) - 1)
+    with pytest.raises(ArchiveError) as caught:
+        WheelTree(path)
+
+    assert caught.value.message == f"{path.name} has 6 members, more than the 5 that are read"
