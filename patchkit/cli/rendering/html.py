@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from patchkit.cli.rendering.printable import printable
+from patchkit.cli.rendering.printable import inert_markup, printable
 from patchkit.cli.rendering.telling import size, verdict_told, worth_telling
 from patchkit.core.carry_report import drift_details
 from patchkit.core.upstream_report import ConflictReport, HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
@@ -101,7 +101,7 @@ def render_html(report: UpstreamReport) -> str:
     found, older = worth_telling(report.found)
     sections = _Sections()
     blocks = [_block(name, report.targets, sections) for name in _patch_names(report.targets)]
-    return environment.from_string((page / "page.html.j2").read_text(encoding="utf-8")).render(
+    made = environment.from_string((page / "page.html.j2").read_text(encoding="utf-8")).render(
         report=report,
         blocks=blocks,
         sections=sections.all,
@@ -115,6 +115,7 @@ def render_html(report: UpstreamReport) -> str:
         style_hash=_hash(style),
         script_hash=_hash(script),
     )
+    return inert_markup(made)
 
 
 class _Sections:

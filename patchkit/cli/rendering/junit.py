@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from patchkit.cli.rendering.printable import one_line
+from patchkit.cli.rendering.printable import inert_markup, one_line
 from patchkit.cli.rendering.telling import (
     Told,
     check_text,
@@ -45,7 +45,7 @@ def render_junit(report: UpstreamReport) -> str:
         root.set(key, str(sum(int(suite.get(key, "0")) for suite in suites)))
     root.extend(suites)
     indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{inert_markup(tostring(root, encoding="unicode"))}\n'
 
 
 def _target(target: TargetAnswer) -> Element:

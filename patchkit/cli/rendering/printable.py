@@ -10,7 +10,13 @@ from typing import Final
 _COMMAND: Final = re.compile(r"(?<!\w)::(?=[\w-])|##\[")
 
 # Reset, bold, dim, the sixteen colours.
-_COLOUR: Final = re.compile(r"(\x1b\[(?:[0-2]|[39][0-7])m)")
+_CODE: Final = r"\x1b\[(?:[0-2]|[39][0-7])m"
+_COLOUR: Final = re.compile(f"({_CODE})")
+
+# The same commands in lines that nobody wraps, where `x[::2]` is code: colours go away before a runner reads them.
+_FIRST: Final = re.compile(rf"^((?:[ \t]|{_CODE})*:(?:{_CODE})*)(?=:(?:{_CODE})*[\w-])", re.MULTILINE)
+_FIRST_IN_MARKUP: Final = re.compile(r"^([ \t]*):(?=:[\w-])", re.MULTILINE)
+_ANYWHERE: Final = re.compile(rf"(#(?:{_CODE})*#)(?=(?:{_CODE})*\[)")
 
 _BEYOND_ASCII: Final = re.compile(r"[^\x20-\x7e\n]")
 
@@ -25,14 +31,15 @@ def printable(text: str) -> str:
 def styled(text: str) -> str:
     """Return lines that may have colours of ``click.style`` with everything else that does not print as an escape.
 
-    Line breaks and tabs stay. What hides text, moves the cursor or names the window is no colour.
+    Line breaks and tabs stay. What hides text, moves the cursor or names the window is no colour. No line is one that a
+    runner of GitHub Actions takes for a command.
     """
-    if text.isprintable():
-        return text
-    return "".join(
-        part if at % 2 else "".join(each if each in "\n\t" else printable(each) for each in part)
-        for at, part in enumerate(_COLOUR.split(text))
-    )
+    if not text.isprintable():
+        text = "".join(
+            part if at % 2 else "".join(each if each in "\n\t" else printable(each) for each in part)
+            for at, part in enumerate(_COLOUR.split(text))
+        )
+    return _ANYWHERE.sub(r"\1 ", _FIRST.sub(r"\1 ", text))
 
 
 def one_line(text: str, limit: int | None = None) -> str:
@@ -52,12 +59,21 @@ def no_command(line: str) -> str:
 
 
 def inert_json(text: str) -> str:
-    """Return JSON of the same value without a character that a terminal could obey.
+    """Return JSON of the same value without a character that a terminal, or a command that a runner, could obey.
 
     JSON itself escapes only the controls below U+0020; a terminal also obeys those from U+007F to U+009F, and an editor
-    the marks of direction.
+    the marks of direction. No line of JSON begins with a colon; ``##[`` stands in its strings alone.
     """
+    text = text.replace("##[", "#\\u0023[")
     return _BEYOND_ASCII.sub(lambda match: match[0] if match[0].isprintable() else _json_escape(match[0]), text)
+
+
+def inert_markup(text: str) -> str:
+    """Return XML or HTML that says the same, without a command that a runner of GitHub Actions obeys.
+
+    Scripts and styles in it, where no such escape is one, have nothing that looks like a command.
+    """
+    return _FIRST_IN_MARKUP.sub(r"\1&#58;", text).replace("##[", "#&#35;[")
 
 
 def _json_escape(character: str) -> str:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from patchkit.cli.rendering.history_text import broke, told
+from patchkit.cli.rendering.printable import inert_markup
 from patchkit.cli.rendering.verdicts import LOOKS, look
 from patchkit.core.history_report import HistoryReport, HunkHistory, Place, SpanReport
 
@@ -48,7 +49,7 @@ stroke:var(--back);stroke-width:3px}
 
 def timeline(report: HistoryReport) -> str:
     """Return the picture of a history along a line of commits, or between builds."""
-    return "\n".join(_Picture(report).lines()) + "\n"
+    return inert_markup("\n".join(_Picture(report).lines())) + "\n"
 
 
 class _Picture:

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+import re
+from xml.etree.ElementTree import fromstring
+from xml.sax.saxutils import escape, quoteattr
 
 import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.cli.rendering.printable import inert_json, no_command, one_line, printable, styled
+from patchkit.cli.rendering.printable import inert_json, inert_markup, no_command, one_line, printable, styled
 
 
 @pytest.mark.parametrize(
@@ -83,8 +86,61 @@ def test_a_workflow_command_is_taken_apart(line: str, expected: str) -> None:
     assert no_command(line) == expected
 
 
+RED = "\x1b[31m"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("see ##[error]y", "see ## [error]y"),
+        ("a\n::error::x\n \t::group::y", "a\n: :error::x\n \t: :group::y"),
+        (f"{RED}::stop-commands::x", f"{RED}: :stop-commands::x"),
+        (f" {RED}:{RED}:{RED}error::x", f" {RED}:{RED} :{RED}error::x"),
+        (f"#{RED}#{RED}[error]", f"#{RED}# {RED}[error]"),
+        ("####[x]", "#### [x]"),
+        # No command: code, names of C++, what does not begin a line.
+        ("x[::2], ::, std::move ::error::", "x[::2], ::, std::move ::error::"),
+        ("# [a] ## b", "# [a] ## b"),
+    ],
+)
+def test_no_line_that_is_printed_is_a_command_of_a_runner(text: str, expected: str) -> None:
+    assert styled(text) == expected
+
+
+pieces = st.lists(
+    st.sampled_from(["::", ":", "error", "##[", "#", "[", " ", "\t", "\n", RED, "\x1b[0m", "\r", "a", "\u2028"])
+)
+
+
+def is_command(line: str) -> bool:
+    """Tell what the runner of GitHub Actions does (ActionCommand), once colours are gone."""
+    return "##[" in line or re.match(r"\s*::[\w-]", line) is not None
+
+
+@given(pieces.map("".join))
+def test_whatever_the_text_is_no_line_of_it_is_a_command(text: str) -> None:
+    assert [line for line in click.unstyle(styled(text)).splitlines() if is_command(line)] == []
+
+
+@given(pieces.map("".join))
+def test_inert_markup_says_the_same_and_has_no_command(text: str) -> None:
+    markup = inert_markup(f"<p a={quoteattr(printable(text))}>{escape(styled(text))}</p>")
+
+    assert [line for line in markup.splitlines() if is_command(line)] == []
+    raw = f"<p>{escape(''.join(each for each in text if each not in chr(27) + chr(13)))}</p>"
+    assert fromstring(inert_markup(raw)).text == fromstring(raw).text  # noqa: S314 - made above
+
+
 @given(st.text())
 def test_inert_json_is_the_same_value_and_printable(text: str) -> None:
     inert = inert_json(json.dumps({text: [text]}, ensure_ascii=False))
 
     assert (json.loads(inert), inert.isprintable()) == ({text: [text]}, True)
+
+
+@given(pieces.map("".join))
+def test_inert_json_has_no_command(text: str) -> None:
+    inert = inert_json(json.dumps({text: [text]}, indent=2))
+
+    assert [line for line in inert.splitlines() if is_command(line)] == []
+    assert json.loads(inert) == {text: [text]}
