@@ -10,6 +10,7 @@ import os
 import shutil
 import stat
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -330,8 +331,8 @@ def _around_a_broken_one(repository: Path) -> None:
     lay(repository / ".git", {"HEAD": b"garbage\n", "config": b"[core]\n\trepositoryformatversion = 0\n"})
 
 
-DISGUISES = {
-    "none": lambda repository: None,
+DISGUISES: dict[str, Callable[[Path], None]] = {
+    "none": lambda _repository: None,
     "a NUL in commondir": _hidden_by_a_nul,
     "refs is a program": functools.partial(_beside_a_bare_one, without="refs"),
     "objects is a program": functools.partial(_beside_a_bare_one, without="objects"),
@@ -490,10 +491,9 @@ def test_a_file_of_blame_without_an_end_is_not_read(
     repository = world.repository()
     monkeypatch.setenv("PATCHKIT_CACHE", str(world.cache))
     asked = ("explain", "first/notes-colour", "--patches", world.series, "--git", repository)
-    asked = (*asked, "--onto", "v2.0", "--from", "v1.0")
-    whole = patchkit(*asked)
+    whole = patchkit(*asked, "--onto", "v2.0", "--from", "v1.0")
     git(repository, "config", "blame.ignoreRevsFile", "/dev/zero")
-    without = patchkit(*asked)
+    without = patchkit(*asked, "--onto", "v2.0", "--from", "v1.0")
 
     assert ("#27" in whole.out, "#27" in without.out) == (True, False)
     assert "git gave no answer" in without.out + without.err
