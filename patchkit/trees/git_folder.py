@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,6 +81,8 @@ def refuse_odd_files(repository: Path, files: Iterable[Path]) -> None:
         except OSError:
             continue  # it is not there, or git will say what is the matter
         if stat.S_ISDIR(found.st_mode):
+            if file.is_symlink():
+                raise TreeError(f"git cannot read {repository}: {file} is a link to a folder")
             continue
         if not stat.S_ISREG(found.st_mode):
             raise TreeError(f"git cannot read {repository}: {file} is no regular file but {kind_of(found.st_mode)}")
@@ -91,17 +94,32 @@ def files_read(folder: GitFolder) -> Iterator[Path]:
     """Yield the files that git reads whatever it is asked, references, and packs, also of those that lend objects."""
     for one in dict.fromkeys(folder):
         yield from (one / name for name in _NAMED)
+        yield from one.glob("sharedindex.*")
         for name in _ALL:
             yield from _below(one / name)
-    for objects in _alternates(folder.common / "objects"):
+    own = folder.common / "objects"
+    yield from _loose(own)
+    for objects in _alternates(own):
         yield from (objects / "info" / name for name in ("alternates", "commit-graph"))
+        yield from _below(objects / "info" / "commit-graphs")
         yield from _below(objects / "pack")
+        yield from _loose(objects)
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    # Path.rglob follows no links to folders either, and takes ten times as long.
-    for where, _folders, files in os.walk(folder):
-        yield from (Path(where, file) for file in files)
+    """Yield the files below a folder, and the links to folders, which git follows."""
+    # Path.rglob takes ten times as long.
+    for where, folders, files in os.walk(folder):
+        yield from (Path(where, name) for name in files)
+        yield from (link for name in folders if (link := Path(where, name)).is_symlink())
+
+
+def _loose(objects: Path) -> Iterator[Path]:
+    """Yield what stands in the place of an object and is no plain file; to look at each of thousands takes too long."""
+    for folder in objects.glob("[0-9a-f][0-9a-f]"):
+        # Where it cannot be read, git will say what is the matter.
+        with suppress(OSError), os.scandir(folder) as entries:
+            yield from (Path(entry.path) for entry in entries if not entry.is_file(follow_symlinks=False))
 
 
 def _alternates(objects: Path) -> Iterator[Path]:
@@ -111,7 +129,7 @@ def _alternates(objects: Path) -> Iterator[Path]:
     while waiting:
         borrower, depth = waiting.pop()
         try:
-            lines = read_regular(borrower / "info" / "alternates", _LARGEST_LINK).split(b"\n")
+            lines = read_regular(borrower / "info" / "alternates").split(b"\n")
         except OSError:
             continue
         for line in lines:
@@ -121,3 +139,17 @@ def _alternates(objects: Path) -> Iterator[Path]:
                 yield lender
                 if depth < _MOST_ALTERNATES:
                     waiting.append((lender, depth + 1))
+
+
+def refuse_links(folder: GitFolder, ref: str) -> None:
+    """Raise TreeError when a link, or something else than a file, stands where git writes ``ref`` or its log.
+
+    git follows it: a line with the words of the clone's settings would end up in a file of its maker's choice.
+    """
+    for name in (ref, f"logs/{ref}"):
+        path = folder.common
+        for part in name.split("/"):
+            path /= part
+            if path.is_symlink():
+                raise TreeError(f"{path} is a link, and git would write where it leads")
+        refuse_odd_files(folder.common, [path])

@@ -33,6 +33,8 @@ _OWN_SETTINGS = (
     "log.follow=false",
     "format.pretty=medium",
     "diff.orderFile=/dev/null",
+    # Of the empty one that it is given.
+    "advice.graftFileDeprecated=false",
     "core.splitIndex=false",
     "i18n.commitEncoding=UTF-8",
     "i18n.logOutputEncoding=UTF-8",
@@ -72,6 +74,10 @@ class GitProgram:
         # hook, git points at the hook's own repository; and a bare repository without settings is taken for a checkout
         # by GitPython.
         self.environment |= {"GIT_DIR": os.fspath(self.folder), "GIT_COMMON_DIR": os.fspath(self.common)}
+        if "GIT_OBJECT_DIRECTORY" in os.environ:
+            self.environment["GIT_OBJECT_DIRECTORY"] = os.fspath(self.common / "objects")
+        if "GIT_ALTERNATE_OBJECT_DIRECTORIES" in os.environ:
+            self.environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = ""
         # Also for the git processes that others start: a download may run hooks.
         named = self._named()
         self.named = frozenset(map(str.lower, named))
@@ -216,7 +222,7 @@ class GitProgram:
 
         Without them a command is stopped after a quarter of an hour, and TreeError raised.
         """
-        own = {_CEILING: self._above(), **self.environment, **(environment or {})}
+        own = {**dict.fromkeys(_PLACES), _CEILING: self._above(), **self.environment, **(environment or {})}
         try:
             return run_git(command, self.repository, stdin=stdin, environment=own, seconds=seconds or _LONGEST)
         except TimeoutError as error:
@@ -228,9 +234,9 @@ class GitProgram:
 _WAITS = "is there a named pipe among its files, or does the disk not answer?"
 _PLACES = (
     *("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"),
-    *("GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE"),
+    *("GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_QUARANTINE_PATH"),
 )
-"""Variables that say where a repository is, or a part of it."""
+"""Variables that say where a repository is, or a part of it: inside a hook, those of the hook's own one."""
 _RUNS = re.compile(
     r"core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|credential\.(.*\.)?helper|protocol\..*"
     r"|remote\..*\.(uploadpack|vcs)|http\.(.*\.)?cookiefile",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from patchkit.errors import TreeError, UnsafePathError, UsageError
 from patchkit.trees.git import LINK, SUBMODULE, GitTree
+from patchkit.trees.git_folder import GitFolder, refuse_links
 from patchkit.trees.git_program import GitProgram
 from patchkit.trees.interface import Edits
 from patchkit.trees.new_folder import new_folder
@@ -70,6 +71,7 @@ def commit_series(repository: Path, revision: str, branch: str, commits: Sequenc
     program = tree.program
     ref = f"refs/heads/{branch}"
     _refuse_branch(program, repository, branch, ref)
+    refuse_links(GitFolder(program.folder, program.common), ref)
     modes = {entry.path: entry.mode for entry in tree.entries()}
     made = [tree.commit]
     with tempfile.TemporaryDirectory(prefix="patchkit-") as folder:

@@ -107,7 +107,8 @@ def _decoded(value: str) -> str:
         decoded.encode()
     except Exception:
         return value
-    return decoded
+    # A line break or a terminal's command is part of no name or subject.
+    return decoded if decoded.isprintable() else value
 
 
 def _day(value: str) -> str:

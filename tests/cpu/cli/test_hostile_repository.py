@@ -511,3 +511,66 @@ def test_gitignore_files_without_an_end_are_refused(made_up: Command, tmp_path: 
         4,
         f"error: git cannot read {tree}: {tree / 'megatron' / '.gitignore'} is no regular file but a named pipe",
     )
+
+
+@pytest.mark.parametrize("name", ["refs/heads", "logs/refs/heads", "logs/refs/heads/patched"])
+def test_a_branch_is_not_written_where_a_link_of_the_clone_leads(made_up: Command, tmp_path: Path, name: str) -> None:
+    repository = tmp_path / "repository"
+    texts.repository(repository)
+    git(repository, "pack-refs", "--all")
+    link = repository / ".git" / name
+    shutil.rmtree(link, ignore_errors=True)
+    link.parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "victim").mkdir()
+    lay(tmp_path, {"victim.txt": b"mine\n"})
+    link.symlink_to(tmp_path / ("victim.txt" if name.endswith("patched") else "victim"))
+    done = made_up("apply", "--git", repository, "--megatron", "1.1", "--branch", "patched")
+
+    assert (done.code, "is a link" in done.err) == (4, True)
+    assert ((tmp_path / "victim.txt").read_bytes(), [*(tmp_path / "victim").iterdir()]) == (b"mine\n", [])
+
+
+@pytest.mark.parametrize("name", ["objects/pack/more", "refs/tags/more"])
+def test_links_to_folders_are_refused_where_git_reads_whatever_there_is(
+    made_up: Command, tmp_path: Path, name: str
+) -> None:
+    repository = tmp_path / "repository"
+    texts.repository(repository)
+    (tmp_path / "elsewhere").mkdir()
+    link = repository / ".git" / name
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(tmp_path / "elsewhere")
+    done = made_up("check-upstream", "--offline", "--git", repository)
+
+    assert (done.code, done.err.splitlines()[-1]) == (
+        4,
+        f"error: git cannot read {repository}: {link} is a link to a folder",
+    )
+
+
+def test_an_object_is_no_pipe(made_up: Command, tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    texts.repository(repository)
+    tree = git(repository, "rev-parse", "core_v1.1^{tree}")
+    file = repository / ".git" / "objects" / tree[:2] / tree[2:]
+    file.unlink()
+    os.mkfifo(file)
+    done = made_up("apply", "--git", repository, "--megatron", "1.1", "--to", tmp_path / "new")
+
+    assert (done.code, f"{file} is no regular file but a named pipe" in done.err) == (4, True)
+
+
+def test_what_a_hook_of_another_repository_is_told_does_not_matter(
+    made_up: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = tmp_path / "repository"
+    texts.repository(repository)
+    (tmp_path / "empty").mkdir()
+    for variable in ("GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_QUARANTINE_PATH", "GIT_WORK_TREE"):
+        monkeypatch.setenv(variable, str(tmp_path / "empty"))
+    codes = [
+        made_up("apply", "--git", repository, "--megatron", "1.1", "--to", tmp_path / "new").code,
+        made_up("apply", "--git", repository, "--megatron", "1.1", "--branch", "patched").code,
+    ]
+
+    assert codes == [0, 0]

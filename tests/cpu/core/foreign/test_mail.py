@@ -67,6 +67,7 @@ def test_headers_that_cannot_be_decoded_stay_as_they_are() -> None:
         "=?zip?b?AAAA?=",
         "=?utf-8?b?A?=",
         "=?utf-8*en?q?=FF?=",
+        "=?utf-8?b?G1szMW0K?=",
     ],
 )
 def test_a_header_in_a_charset_that_fails_in_any_way_stays_as_it_is(word: str) -> None:
