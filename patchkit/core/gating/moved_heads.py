@@ -8,6 +8,7 @@ from typing import Final
 
 from patchkit.core.gating.focus import head_of
 from patchkit.core.gating.layout import Chunk, Sides, layout
+from patchkit.core.gating.references import places
 from patchkit.core.remembered import remembered
 
 _DEF: Final = re.compile(rb"def[ \t]+([\w\x80-\xff]+)")
@@ -15,7 +16,6 @@ _BEFORE: Final = re.compile(rb"[ \t]*(?:async[ \t]+)?")
 _FIELD: Final = re.compile(rb"[ \t]+(\w+)[ \t]*:")
 _BRACKET: Final = re.compile(rb"[()\[\]{},]")
 _PARAMETER: Final = re.compile(rb"[*]*[\w\x80-\xff]+|[*/]")
-_IN_A_NAME: Final = re.compile(rb"\w")
 _PARTIAL: Final = re.compile(rb"partial\([\w.]*\Z")
 _NEAR: Final = 200
 """Bytes before a name that are looked at."""
@@ -101,16 +101,11 @@ def _calls(side: Sides, name: bytes) -> bool:
 
 def _calls_in(text: bytes, name: bytes) -> bool:
     """Tell whether a text calls ``name``, or gives it to ``partial``, other than where it defines it."""
-    # A pattern that looks behind would be tried at every byte, where find() jumps.
-    at = text.find(name)
-    while at >= 0:
-        end = at + len(name)
-        before, behind = text[max(0, at - _NEAR) : at], text[end : end + 1]
-        if not _IN_A_NAME.match(before[-1:]):
-            if behind == b"(":
-                if not before.endswith((b"def ", b"class ")):
-                    return True
-            elif not _IN_A_NAME.match(behind) and _PARTIAL.search(before):
+    for at in places(text, name):
+        before, end = text[max(0, at - _NEAR) : at], at + len(name)
+        if text[end : end + 1] != b"(":
+            if _PARTIAL.search(before):
                 return True
-        at = text.find(name, end)
+        elif not before.endswith((b"def ", b"class ")):
+            return True
     return False

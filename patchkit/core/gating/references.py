@@ -109,7 +109,7 @@ def _reads_of(content: bytes, node: ast.Attribute) -> bool:
 def _has_new(base: bytes, target: bytes, node: ast.Attribute) -> bool:
     """Tell whether ``target`` reads from an object of that name what is no word of ``base``."""
     owner = _owner(node)
-    found = (_FOLLOWING.match(target, at + len(owner)) for at in _places(target, owner))
+    found = (_FOLLOWING.match(target, at + len(owner)) for at in places(target, owner))
     return any(match is not None and not has_word(base, match[1]) for match in found)
 
 
@@ -164,10 +164,10 @@ def _is_quote(byte: bytes) -> bool:
 
 def has_word(content: bytes, word: bytes) -> bool:
     """Tell whether ``word`` stands in ``content`` with no other character of a name beside it."""
-    return next(_places(content, word), None) is not None
+    return next(places(content, word), None) is not None
 
 
-def _places(content: bytes, word: bytes) -> Iterator[int]:
+def places(content: bytes, word: bytes) -> Iterator[int]:
     """Yield where ``word`` stands; a pattern that looks behind would be tried at every byte, where find() jumps."""
     at = content.find(word)
     while at >= 0:
@@ -183,12 +183,12 @@ def _is_word(byte: bytes) -> bool:
 
 def _uses(content: bytes, word: bytes) -> bool:
     """Tell whether ``content`` has ``word`` after a dot."""
-    return any(content[at - 1 : at] == b"." for at in _places(content, word))
+    return any(content[at - 1 : at] == b"." for at in places(content, word))
 
 
 def _binds(content: bytes, word: bytes) -> bool:
     """Tell whether a line of ``content`` looks as if it bound the attribute ``word``."""
-    for at in _places(content, word):
+    for at in places(content, word):
         start, end = content.rfind(b"\n", 0, at) + 1, content.find(b"\n", at)
         line = content[start : end if end >= 0 else len(content)]
         if any(word in groups for groups in _BINDING.findall(line)):
