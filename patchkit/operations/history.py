@@ -61,6 +61,7 @@ def history(request: HistoryRequest, *, cache: Path | None = None, reporter: Rep
     first, last = clone.ends(request.span, request.base)
     base = clone.base(first, request.base)
     table = StateTable(workspace.sources.series, base.target, base.chains, base.load, place, reporter=reporter)
+    table.expect()
     graph = read_graph(last, first.commit, table.paths)
     if last.commit not in graph:
         raise UsageError(
@@ -119,6 +120,7 @@ def history_of_refs(
     first = clone.beginning(request.base)
     base = clone.base(first, request.base)
     table = StateTable(workspace.sources.series, base.target, base.chains, base.load, place, reporter=reporter)
+    table.expect()
     found = read_everything(first, table.paths)
     blobs: dict[str, list[str | None]] = {path: [] for path in table.paths}
     for each in found:

@@ -4,18 +4,25 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import shutil
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from trees.repositories import git
 from trees.snapshots import snapshot
 
+from patchkit.core.history.graph import Graph
 from patchkit.core.history_report import BreakReport, Counts, HistoryReport, HunkHistory
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
-from patchkit.operations import history_carry, processes
+from patchkit.operations import history as history_module
+from patchkit.operations import history_carry, history_states, processes
 from patchkit.operations.history import HistoryRequest, history, history_of_refs
 from patchkit.operations.regenerate import regenerate
+from patchkit.trees.git_log import read_graph
 
 from .carried_world import CODE, CODE_1, INFO, NOTES, NOTES_1, RELEASE_1
 from .history_world import BLUE, FIRST, GREEN, HEADED, OTHER, SPARE, There, text
@@ -360,6 +367,38 @@ def test_a_text_is_carried_once_whatever_commit_or_range_has_it(there: There, mo
     assert (again.hunks, again.line, again.commits) == (first.hunks, first.line, first.commits)
     monkeypatch.undo()
     assert there.ask(there.clone.commit("Head it", text(notes=HEADED), tip)).counts.carried == 1
+
+
+def test_the_engine_is_loaded_while_git_looks_and_only_when_nothing_is_known(
+    there: There, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[str] = []
+    beside: list[int] = []
+
+    def load(name: str) -> None:
+        loaded.append(name)
+        # Longer than git takes here: whoever does not wait for it begins processes beside a thread.
+        time.sleep(0.3)
+        loaded.append("done")
+
+    def look(*arguments: Any) -> Graph:
+        loaded.append("git")
+        return read_graph(*arguments)
+
+    def deal(*arguments: Any, **named: Any) -> Iterator[tuple[int, Any]]:
+        beside.append(threading.active_count())
+        return processes.dealt_out(*arguments, **named)
+
+    monkeypatch.setattr(history_states, "import_module", load)
+    monkeypatch.setattr(history_module, "read_graph", look)
+    monkeypatch.setattr(history_carry, "dealt_out", deal)
+    tip = there.clone.commit("Paint it", text(notes=BLUE), there.base)
+    alone = threading.active_count()
+    there.ask(tip)
+
+    assert (loaded, beside) == (["patchkit.operations.history_carry", "git", "done"], [alone])
+    there.ask()
+    assert (loaded, beside) == (["patchkit.operations.history_carry", "git", "done", "git"], [alone])
 
 
 def test_another_series_engine_or_base_shares_nothing(there: There, monkeypatch: pytest.MonkeyPatch) -> None:
