@@ -14,6 +14,7 @@ from patchkit.errors import IndexUnavailableError, TreeError
 from patchkit.progress import Reporter, silent
 
 if TYPE_CHECKING:
+    from patchkit.trees.git_program import GitProgram
     from patchkit.trees.index_listing import ListedRelease, Listing
     from patchkit.trees.release_tags import ReleaseTag
 
@@ -42,7 +43,7 @@ class Discovered:
 def discover(
     versions: VersionsDocument,
     *,
-    repository: Path | None = None,
+    repository: Path | GitProgram | None = None,
     pre: bool = False,
     offline: bool = False,
     reporter: Reporter = silent,
@@ -58,14 +59,18 @@ def discover(
     notes: list[str] = []
     listing = None if offline else _listing(upstream, notes, reporter)
     tags: tuple[ReleaseTag, ...] | None = None
+    clone = None
     if repository is not None:
-        reporter.step(f"looking for tags in {repository}")
-        tags = _tags(repository, upstream.tag, notes)
+        from patchkit.trees.git_program import opened  # noqa: PLC0415 - git only where it is asked for
+
+        clone = opened(repository, download=False)
+        reporter.step(f"looking for tags in {clone.repository}")
+        tags = _tags(clone, upstream.tag, notes)
     if listing is not None:
         problems += (Problem(message, hint=_WHICH) for message in listing.contradictions)
         problems += _against_index(upstream, listing, notes)
-    if repository is not None and tags is not None:
-        problems += _against_tags(upstream, repository, tags, notes)
+    if clone is not None and tags is not None:
+        problems += _against_tags(upstream, clone, tags, notes)
     releases = {release.version: release for release in listing.releases} if listing else {}
     return Discovered(
         found=_found(upstream, releases, tags or (), pre=pre),
@@ -92,16 +97,14 @@ def _listing(upstream: Upstream, notes: list[str], reporter: Reporter) -> Listin
     return listing
 
 
-def _tags(repository: Path, pattern: str, notes: list[str]) -> tuple[ReleaseTag, ...] | None:
-    from patchkit.trees.git_program import ask_repository  # noqa: PLC0415 - git only where it is asked for
-    from patchkit.trees.release_tags import release_tags  # noqa: PLC0415 - as above
+def _tags(clone: GitProgram, pattern: str, notes: list[str]) -> tuple[ReleaseTag, ...] | None:
+    from patchkit.trees.release_tags import release_tags  # noqa: PLC0415 - git only where it is asked for
 
     try:
-        return release_tags(repository, pattern)
+        return release_tags(clone, pattern)
     except TreeError as error:
-        # A place that is no repository is a mistake of whoever named it; a repository that lacks objects is not.
-        ask_repository(repository, "rev-parse", "--git-dir")
-        notes.append(f"the tags of {repository} cannot be read: {error.message}")
+        # A place that is no repository was a mistake of whoever named it; a repository that lacks objects is none.
+        notes.append(f"the tags of {clone.repository} cannot be read: {error.message}")
         return None
 
 
@@ -185,7 +188,7 @@ def _named(files: list[str]) -> str:
 
 
 def _against_tags(
-    upstream: Upstream, repository: Path, tags: tuple[ReleaseTag, ...], notes: list[str]
+    upstream: Upstream, clone: GitProgram, tags: tuple[ReleaseTag, ...], notes: list[str]
 ) -> Iterator[Problem]:
     """Yield where a tag is no longer what the file says; add to ``notes`` what could not be compared."""
     from packaging.version import Version  # noqa: PLC0415 - as above
@@ -209,21 +212,22 @@ def _against_tags(
         else:
             absent.append(release.tag)
     if absent:
-        notes.append(f"{repository} lacks {', '.join(absent)}: not fetched, or removed by upstream")
+        notes.append(f"{clone.repository} lacks {', '.join(absent)}: not fetched, or removed by upstream")
     wanted: dict[str, dict[str, None]] = {}
     for release, tag in tagged:
         # Two tags can name one commit.
         wanted.setdefault(tag.commit, {}).update(dict.fromkeys(release.blobs))
-    blobs, lost = blobs_at(repository, wanted)
+    blobs, lost = blobs_at(clone, wanted)
     for release, tag in tagged:
         hint = _TRUST.format(who="the clone")
         if tag.commit != release.commit:
             yield Problem(
-                f"the tag {tag.name} has moved: commit {release.commit} is recorded, {repository} has {tag.commit}",
+                f"the tag {tag.name} has moved: commit {release.commit} is recorded, {clone.repository} has "
+                f"{tag.commit}",
                 hint=hint,
             )
         if tag.commit in lost:
-            notes.append(f"{tag.name} cannot be compared: {repository} lacks objects of commit {tag.commit}")
+            notes.append(f"{tag.name} cannot be compared: {clone.repository} lacks objects of commit {tag.commit}")
             continue
         for path, recorded in release.blobs.items():
             found = blobs[tag.commit].get(path)

@@ -25,6 +25,7 @@ from patchkit.operations.upstream_targets import as_carried, named, shipped_rele
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
 from patchkit.store.memory import load_resolutions
+from patchkit.trees.git_program import GitProgram
 
 AROUND = 6
 """Lines of the base shown on each side of a hunk."""
@@ -47,15 +48,14 @@ def explain_hunks(
     workspace = load_workspace(folder)
     series = workspace.sources.series
     patch = series.patch(patch_name)
-    upstream = Upstream(
-        workspace.versions, repository, cache=cache or default_cache(), download=False, reporter=reporter
-    )
-    session = _session(workspace, upstream, onto, base, repository)
+    clone = GitProgram(repository, download=False) if repository is not None else None
+    upstream = Upstream(workspace.versions, clone, cache=cache or default_cache(), reporter=reporter)
+    session = _session(workspace, upstream, onto, base)
     for below in series.patches[: series.patches.index(patch)]:
         reporter.step(f"carrying {below.name} to {session.target.title}")
         session.take(below, consider(session, below).after)
     reporter.step(f"carrying {patch.name} to {session.target.title}")
-    considered, notes = with_upstream(session, consider(session, patch), repository, every=True)
+    considered, notes = with_upstream(session, consider(session, patch), every=True)
     answer = patch_answer(session, patch, considered)
     if considered.carried is None:
         raise UsageError(f"{patch.name} is not carried to {session.target.title}: {answer.reason or answer.verdict}")
@@ -84,17 +84,18 @@ def explain_hunks(
     )
 
 
-def _session(workspace: Workspace, upstream: Upstream, onto: str, base: str | None, repository: Path | None) -> Session:
+def _session(workspace: Workspace, upstream: Upstream, onto: str, base: str | None) -> Session:
     series = workspace.sources.series
-    found = named(workspace.versions, repository, [onto], shipped_releases(series.folder))
-    wanted = as_carried(found, series.files, workspace.targets, repository, workspace.versions.upstream)[0]
+    found = named(workspace.versions, upstream.clone, [onto], shipped_releases(series.folder))
+    with_clone = upstream.clone is not None
+    wanted = as_carried(found, series.files, workspace.targets, workspace.versions.upstream, with_clone=with_clone)[0]
     if wanted.missing:
         raise UsageError(f"{onto}: {wanted.missing}", hint=wanted.hint or None)
     tree = upstream.tree(wanted.target)
     if tree is None:
         raise UsageError(f"the text of {wanted.target.title} is out of reach", hint="give a clone with --git REPO")
     moved = wanted.target.name if wanted.recorded is not None else None
-    request = Request(onto=onto, base=base or moved, repository=repository)
+    request = Request(onto=onto, base=base or moved)
     known = load_resolutions(series.folder)
     lock = workspace.sources.lock.targets.get(wanted.target.name)
     elsewhere = wanted.recorded is not None and lock is not None and bool(differs(lock, tree))

@@ -181,11 +181,6 @@ def _sources(folder: Path) -> tuple[Series, Known]:
 
 
 def _upstream(series: Series, known: Known, request: Request, around: Surroundings) -> Upstream:
-    if request.repository is not None:
-        from patchkit.trees.git_program import ask_repository  # noqa: PLC0415 - git only where it is asked for
-
-        # Else every base would be out of reach, and the answer that there is none.
-        ask_repository(request.repository, "rev-parse", "--git-dir")
     return Upstream(
         known.versions,
         request.repository,

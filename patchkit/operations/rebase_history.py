@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -23,6 +22,7 @@ from patchkit.trees.interface import SourceTree
 
 if TYPE_CHECKING:
     from patchkit.trees.git import GitTree
+    from patchkit.trees.git_program import GitProgram
 
 _AROUND = 3
 """Lines on each side of a place that are asked about when nothing of the target's stands there."""
@@ -41,33 +41,29 @@ class Named(NamedTuple):
 def with_history(
     report: PatchRebase,
     carried: CarriedPatch,
-    repository: Path,
+    repository: GitProgram,
     target: Target,
     tree: SourceTree,
     *,
     base_tree: SourceTree | None = None,
     instead: Sequence[Target] = (),
     every: bool = False,
-    download: bool = True,
 ) -> Named:
     """Return the answer with upstream's commits, and what there is to say about looking for them.
 
-    Asked about are the hunks that are in conflict or left out; with ``every`` all. A partial clone is left as it is
-    without ``download``. Of a base or a target without a commit, such as a release that nobody has tagged, the history
-    of a file is that of one of the releases ``instead`` which has the same text; of a base that text is in
-    ``base_tree``.
+    Asked about are the hunks that are in conflict or left out; with ``every`` all. Of a base or a target without a
+    commit, such as a release that nobody has tagged, the history of a file is that of one of the releases ``instead``
+    which has the same text; of a base that text is in ``base_tree``.
     """
-    from patchkit.trees.git_program import GitProgram  # noqa: PLC0415 - git only where it is asked for
-
     wanted = {hunk.id for hunk in report.hunks if every or hunk.verdict in (*LEFT_OUT, Verdict.CONFLICT.value)}
     if not wanted:
         return Named(report)
     base = carried.base
     try:
-        clone = _Clone(repository, download=download)
+        clone = _Clone(repository)
         olds, news = (clone.revisions(side, instead) for side in (base, target))
     except TreeError as error:
-        lacks = isinstance(error, RevisionNotFoundError) and GitProgram(repository).shallow
+        lacks = isinstance(error, RevisionNotFoundError) and repository.shallow
         why_not = f"{error.message}{', and is shallow' if lacks else ''}"
         return Named(report, [f"upstream's commits are not named: {why_not}"], lasting=False)
     edges: dict[tuple[str, str], frozenset[str]] = {}
@@ -97,9 +93,8 @@ def with_history(
 class _Clone:
     """Revisions of one repository, all of them read by the same git process."""
 
-    def __init__(self, repository: Path, *, download: bool) -> None:
+    def __init__(self, repository: GitProgram) -> None:
         self._repository = repository
-        self._download = download
         self._first: GitTree | None = None
 
     def revisions(self, side: Target, instead: Sequence[Target]) -> list[GitTree]:
@@ -123,7 +118,7 @@ class _Clone:
         from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
 
         if self._first is None:
-            self._first = GitTree(self._repository, commit, download=self._download)
+            self._first = GitTree(self._repository, commit)
             return self._first
         return self._first.at(commit)
 

@@ -103,13 +103,13 @@ class Run:
 
     def _add(self, patch: SeriesPatch, considered: Considered) -> None:
         """Go on from an answer; the first one that a person has to decide is where the rebase stops."""
-        repository = self._session.request.repository
-        if repository is not None and considered.carried is not None:
+        clone = self._session.upstream.clone
+        if clone is not None and considered.carried is not None:
             session, base = self._session, considered.carried.base
             named = with_history(
                 considered.report,
                 considered.carried,
-                repository,
+                clone,
                 session.target,
                 session.tree,
                 base_tree=session.upstream.tree(base) if base.commit is None else None,

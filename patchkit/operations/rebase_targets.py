@@ -19,6 +19,7 @@ from patchkit.operations.layers import Layer, layers
 from patchkit.operations.regenerate import source_opener
 from patchkit.progress import Reporter, silent
 from patchkit.store.series import Series, SeriesPatch
+from patchkit.trees.git_program import GitProgram, opened
 from patchkit.trees.interface import SourceTree
 
 
@@ -31,12 +32,12 @@ class Beyond(NamedTuple):
 
 
 class Upstream:
-    """The texts of every target, each read once."""
+    """The texts of every target, each read once. Raises TreeError when ``repository`` is none."""
 
     def __init__(
         self,
         versions: VersionsDocument,
-        repository: Path | None,
+        repository: Path | GitProgram | None,
         *,
         beyond: Beyond | None = None,
         cache: Path | None = None,
@@ -46,11 +47,9 @@ class Upstream:
     ) -> None:
         self._upstream = versions.upstream
         self._targets = targets(versions.upstream)
-        self._repository = repository
-        self._download = download
-        self._open = source_opener(
-            versions, repository, cache=cache, offline=offline, download=download, reporter=reporter
-        )
+        self.clone = opened(repository, download=download) if repository is not None else None
+        """The repository, opened once for all that is asked of it."""
+        self._open = source_opener(versions, self.clone, cache=cache, offline=offline, reporter=reporter)
         self._trees: dict[str, SourceTree | None] = {}
         self._layers: dict[tuple[str, str | None, str], Layer | None] = {}
         self._beyond = beyond
@@ -72,7 +71,7 @@ class Upstream:
             found = self._unlisted(asked)
             if found is not None:
                 return found
-            if self._repository is None:
+            if self.clone is None:
                 hint = f"{error.hint}; for another revision give a clone with --git REPO"
                 raise UsageError(error.message, hint=hint) from error
             return self._revision(asked)
@@ -116,7 +115,7 @@ class Upstream:
         ]
         if release is not None and unshipped:
             spelling = target.tag or target.commit
-            if self._repository is None or spelling is None:
+            if self.clone is None or spelling is None:
                 raise UsageError(
                     f"the wheel of {target.title} has no {unshipped[0]}: it ships {' and '.join(release.ships)}",
                     hint=f"give a clone of {self._upstream.name} with --git REPO: its tag's commit is taken",
@@ -130,8 +129,8 @@ class Upstream:
     def _revision(self, revision: str, note: str = "") -> tuple[Target, SourceTree]:
         from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
 
-        assert self._repository is not None  # noqa: S101 - the caller has looked
-        tree = GitTree(self._repository, revision, download=self._download)
+        assert self.clone is not None  # noqa: S101 - the caller has looked
+        tree = GitTree(self.clone, revision)
         for target in self._targets:
             if target.release is None and target.commit == tree.commit:
                 return target, tree
@@ -148,11 +147,11 @@ class Upstream:
         try:
             base = find_target(self._targets, asked)
         except UsageError:
-            if self._repository is None or target.release is not None:
+            if self.clone is None or target.release is not None:
                 raise
             from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
 
-            tree = GitTree(self._repository, asked, download=self._download)
+            tree = GitTree(self.clone, asked)
             self._trees[tree.commit] = tree
             return replace(target, commit=tree.commit, blobs={})
         self.target(asked)
@@ -215,7 +214,7 @@ class Upstream:
 
     def _miss(self, base: Target) -> None:
         # Without a repository nothing but releases is ever in reach.
-        if base.release is not None or self._repository is not None:
+        if base.release is not None or self.clone is not None:
             self.missed.add(base.name)
 
     def _before(self, target: Target) -> list[Target]:

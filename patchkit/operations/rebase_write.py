@@ -69,7 +69,7 @@ def write_series(
         problems = _write_sources(stage, decided, today)
         if problems:
             return Written((), (), problems)
-        outcome = regenerate(stage.folder, repository=session.request.repository, cache=cache, reporter=reporter)
+        outcome = regenerate(stage.folder, repository=session.upstream.clone, cache=cache, reporter=reporter)
         if not outcome.ok:
             return Written((), (), tuple(Problem(stage.named(problem)) for problem in outcome.problems))
         _prove(stage, session)

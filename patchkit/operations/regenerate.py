@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.difference import print_git_patch
@@ -25,6 +26,9 @@ from patchkit.store.series import Series, SeriesPatch, load_series
 from patchkit.store.versions import add_blobs, load_versions
 from patchkit.trees.interface import SourceTree
 from patchkit.trees.layout import seen
+
+if TYPE_CHECKING:
+    from patchkit.trees.git_program import GitProgram
 
 OpenSource = Callable[[Target], "SourceTree | None"]
 """Gives the upstream tree of a target, or None where it is out of reach."""
@@ -56,7 +60,7 @@ class Built:
 def regenerate(
     folder: Path,
     *,
-    repository: Path | None = None,
+    repository: Path | GitProgram | None = None,
     check: bool = False,
     cache: Path | None = None,
     reporter: Reporter = silent,
@@ -129,18 +133,18 @@ def regenerate(
 
 def source_opener(
     versions: VersionsDocument,
-    repository: Path | None,
+    repository: Path | GitProgram | None,
     *,
     cache: Path | None = None,
     offline: bool = False,
-    download: bool = True,
     reporter: Reporter = silent,
 ) -> OpenSource:
     """Return a function that opens a target's upstream tree: a release from the index, anything else from git.
 
-    ``offline`` looks for releases in the cache only. Of a partial clone, what is missing is downloaded to it with
-    ``download`` only.
+    ``offline`` looks for releases in the cache only. The repository is opened once, when the first target is read
+    there.
     """
+    clone: GitProgram | None = None
 
     def open_source(target: Target) -> SourceTree | None:
         if target.release is not None:
@@ -154,8 +158,11 @@ def source_opener(
         if repository is None or target.commit is None:
             return None
         from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
+        from patchkit.trees.git_program import opened  # noqa: PLC0415 - as above
 
-        return GitTree(repository, target.commit, download=download)
+        nonlocal clone
+        clone = clone or opened(repository)
+        return GitTree(clone, target.commit)
 
     return open_source
 

@@ -20,6 +20,7 @@ from patchkit.store.location import own_versions_file
 from patchkit.store.series import Series, load_series
 from patchkit.store.versions import add_releases, load_versions
 from patchkit.trees.archive import WheelTree
+from patchkit.trees.git_program import GitProgram, opened
 from patchkit.trees.layout import seen
 
 
@@ -41,7 +42,7 @@ def update(
     folder: Path,
     discovered: Discovered,
     *,
-    repository: Path | None = None,
+    repository: Path | GitProgram | None = None,
     cache: Path | None = None,
     reporter: Reporter = silent,
 ) -> Updated:
@@ -53,6 +54,7 @@ def update(
     installed patchkit, SourceError, and the errors of ``patchkit.trees.index.fetch_wheel``; nothing is written then.
     """
     path = own_versions_file(folder)
+    clone = opened(repository, download=False) if repository is not None else None
     upstream = load_versions(path).upstream
     series = load_series(folder)
     refuse_bad_ranges(series)
@@ -68,9 +70,9 @@ def update(
             notes.append(f"v{found.version} is not added: {reason}")
             continue
         release = _release(found, discovered, upstream, series, cache=cache or default_cache(), reporter=reporter)
-        other = _differing(release, repository)
+        other = _differing(release, clone)
         if other is None or other:
-            problems += _not_the_tag(release, repository, other)
+            problems += _not_the_tag(release, clone, other)
             continue
         releases.append(release)
         remarks[release.version] = _remarks(release, discovered)
@@ -149,24 +151,24 @@ def packages(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _differing(release: Release, repository: Path | None) -> list[str] | None:
+def _differing(release: Release, clone: GitProgram | None) -> list[str] | None:
     """Return the touched files that the release's tag has otherwise than its wheel; None when it cannot be read."""
-    if release.commit is None or repository is None:
+    if release.commit is None or clone is None:
         return []
     from patchkit.trees.release_tags import blobs_at  # noqa: PLC0415 - git only where it is asked for
 
-    blobs, lost = blobs_at(repository, {release.commit: release.blobs})
+    blobs, lost = blobs_at(clone, {release.commit: release.blobs})
     if lost:
         return None
     return [path for path, blob in release.blobs.items() if blobs[release.commit][path] != blob]
 
 
-def _not_the_tag(release: Release, repository: Path | None, paths: list[str] | None) -> list[Problem]:
-    if paths is None:
+def _not_the_tag(release: Release, clone: GitProgram | None, paths: list[str] | None) -> list[Problem]:
+    if clone is not None and paths is None:
         return [
             Problem(
-                f"v{release.version} is not added: {repository} lacks objects of {release.tag}",
-                hint=f"its wheel is compared with them: git -C {repository} fetch --tags",
+                f"v{release.version} is not added: {clone.repository} lacks objects of {release.tag}",
+                hint=f"its wheel is compared with them: git -C {clone.repository} fetch --tags",
             )
         ]
     return [
@@ -175,7 +177,7 @@ def _not_the_tag(release: Release, repository: Path | None, paths: list[str] | N
             path=path,
             hint="find out which one upstream means, and enter the release by hand",
         )
-        for path in paths
+        for path in paths or ()
     ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -33,7 +32,7 @@ _VERDICTS: dict[str, tuple[str, State]] = {
 """Verdict and state by what rebase calls it."""
 
 
-def carried(session: Session, repository: Path | None) -> tuple[tuple[PatchAnswer, ...], list[str]]:
+def carried(session: Session) -> tuple[tuple[PatchAnswer, ...], list[str]]:
     """Return the answer for each patch, carried in order, each on what the ones before it leave; and notes.
 
     A patch in conflict leaves what the target has there; those above it are then provisional. Raises TreeError.
@@ -48,7 +47,7 @@ def carried(session: Session, repository: Path | None) -> tuple[tuple[PatchAnswe
             answers.append(_no_base(patch, error))
             undecided = True
             continue
-        considered, told = with_upstream(session, considered, repository)
+        considered, told = with_upstream(session, considered)
         notes += [f"{patch.name}: {note}" for note in told]
         session.take(patch, considered.after)
         answer = patch_answer(session, patch, considered)
@@ -57,27 +56,25 @@ def carried(session: Session, repository: Path | None) -> tuple[tuple[PatchAnswe
     return tuple(answers), notes
 
 
-def with_upstream(
-    session: Session, considered: Considered, repository: Path | None, *, every: bool = False
-) -> tuple[Considered, list[str]]:
+def with_upstream(session: Session, considered: Considered, *, every: bool = False) -> tuple[Considered, list[str]]:
     """Add which commits did it, and say what could not be found out.
 
     Commits are named for the hunks that were not simply carried; with ``every`` for all of them.
     """
-    if considered.carried is None or repository is None:
+    clone = session.upstream.clone
+    if considered.carried is None or clone is None:
         return considered, []
     base = considered.carried.base
     with_commits = session.target.commit is not None and base.commit is not None
     named = with_history(
         considered.report,
         considered.carried,
-        repository,
+        clone,
         session.target,
         session.tree,
         base_tree=session.upstream.tree(base) if base.commit is None else None,
         instead=() if with_commits else load_known(session.series.folder).targets,
         every=every,
-        download=False,
     )
     session.lasting = session.lasting and named.lasting
     return replace(considered, report=named.report), list(named.notes)

@@ -34,6 +34,7 @@ from patchkit.operations.upstream_targets import (
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
 from patchkit.store.location import versions_file
+from patchkit.trees.git_program import GitProgram, opened
 
 
 class Discovery(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,22 +61,25 @@ def check_upstream(
 ) -> UpstreamReport:
     """Look at every target. Raises UsageError, SourceError, and TreeError when a repository cannot be read at all."""
     workspace = load_workspace(folder)
+    clone = opened(asked.repository, download=False) if asked.repository is not None else None
     shipped = shipped_releases(folder, {release.version for release in discovery.releases})
     earlier: list[str] = []
     too_many: list[str] = []
     if asked.onto:
-        wanted = named(workspace.versions, asked.repository, asked.onto, (*shipped, *discovery.releases))
+        wanted = named(workspace.versions, clone, asked.onto, (*shipped, *discovery.releases))
     else:
         discovered: list[Release | FoundRelease] = [*discovery.releases, *_tags(shipped, discovery)]
         ahead, too_many = worth_a_look(workspace.versions, shipped, discovered)
-        wanted, earlier = since_the_series_began(
-            all_wanted(workspace.versions, asked.repository, ahead), workspace.sources.lock
-        )
+        wanted, earlier = since_the_series_began(all_wanted(workspace.versions, clone, ahead), workspace.sources.lock)
         # Nobody expects an answer about what is neither listed nor found.
         unasked = {f"v{release.version}" for release in shipped}
         earlier = [title for title in earlier if title not in unasked]
     wanted = as_carried(
-        wanted, workspace.sources.series.files, workspace.targets, asked.repository, workspace.versions.upstream
+        wanted,
+        workspace.sources.series.files,
+        workspace.targets,
+        workspace.versions.upstream,
+        with_clone=clone is not None,
     )
     notes = [f"not looked at, older than what the series was made for: {', '.join(earlier)}"] if earlier else []
     if too_many:
@@ -83,7 +87,7 @@ def check_upstream(
             f"not looked at, as there are {len(too_many) + MOST_NEW} new releases and the newest {MOST_NEW} are: "
             f"v{too_many[0]} to v{too_many[-1]} ({len(too_many)}); --onto looks at one"
         )
-    answers, told = _answers(workspace, asked, wanted, cache or default_cache(), reporter)
+    answers, told = _answers(workspace, asked, clone, wanted, cache=cache or default_cache(), reporter=reporter)
     states = [answer.state for answer in answers if answer.state != "unreachable"]
     if asked.onto and states and len(states) < len(answers):
         # Whoever names a target wants to know about that one.
@@ -114,12 +118,18 @@ def _tags(shipped: Iterable[Release], discovery: Discovery) -> list[FoundRelease
 
 
 def _answers(
-    workspace: Workspace, asked: Asked, wanted: Sequence[Wanted], cache: Path, reporter: Reporter
+    workspace: Workspace,
+    asked: Asked,
+    clone: GitProgram | None,
+    wanted: Sequence[Wanted],
+    *,
+    cache: Path,
+    reporter: Reporter,
 ) -> tuple[tuple[TargetAnswer, ...], list[str]]:
     """Return the answer for each target, and notes; what is known is not computed again."""
-    base = base_named(workspace.targets, asked)
+    base = base_named(workspace.targets, asked, clone)
     versions = versions_file(workspace.sources.series.folder)
-    known = KnownAnswers(cache, workspace.sources, versions, asked.repository)
+    known = KnownAnswers(cache, workspace.sources, versions, clone)
     # What is out of reach now is told as that, whatever was seen of it when it was not.
     found = {each.target.name: None if each.missing else known.get(each.target, base) for each in wanted}
     unknown = [each for each in wanted if found[each.target.name] is None]
@@ -127,7 +137,7 @@ def _answers(
     if unknown:
         from patchkit.operations.upstream_look import Look  # noqa: PLC0415 - with all of the engine behind it
 
-        look = Look(workspace, asked, cache, reporter)
+        look = Look(workspace, asked, clone, cache, reporter)
         look.fetch(unknown)
         told: dict[int, tuple[str, ...]] = {}
         for at, looked in look.at_all(unknown):

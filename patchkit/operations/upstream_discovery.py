@@ -15,12 +15,13 @@ from patchkit.operations.upstream_targets import UNSEEN
 from patchkit.progress import Reporter, silent
 from patchkit.store.location import versions_file
 from patchkit.store.versions import load_versions
+from patchkit.trees.git_program import GitProgram
 
 
 def look_around(
     folder: Path,
     *,
-    repository: Path | None = None,
+    repository: Path | GitProgram | None = None,
     pre: bool = False,
     offline: bool = False,
     update: bool = False,

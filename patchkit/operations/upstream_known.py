@@ -17,12 +17,9 @@ from patchkit.trees.git_program import GitProgram
 
 
 class KnownAnswers:
-    """Answers by target, for one series, one list of versions and one way of reading upstream.
+    """Answers by target, for one series, one list of versions and one way of reading upstream."""
 
-    Raises TreeError when ``repository`` is none.
-    """
-
-    def __init__(self, folder: Path, sources: Sources, versions: Path, repository: Path | None) -> None:
+    def __init__(self, folder: Path, sources: Sources, versions: Path, clone: GitProgram | None) -> None:
         self._cache = ContentCache(folder)
         told = (
             engine_digest(),
@@ -30,8 +27,8 @@ class KnownAnswers:
             sources.lock,
             _digest(versions),
             sorted(_digest(file) for file in (sources.series.folder / "resolutions").glob("*.yaml")),
-            repository is not None,
-            repository is not None and GitProgram(repository).shallow,
+            clone is not None,
+            clone is not None and clone.shallow,
         )
         self._common = hashlib.sha256(msgspec.json.encode(told)).hexdigest()
 

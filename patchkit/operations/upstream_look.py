@@ -28,6 +28,7 @@ from patchkit.progress import Reporter
 from patchkit.store.location import series_option
 from patchkit.store.memory import load_resolutions
 from patchkit.store.series import Series
+from patchkit.trees.git_program import GitProgram
 from patchkit.trees.interface import SourceTree
 
 _FEW = 4
@@ -46,7 +47,9 @@ class Looked(msgspec.Struct, frozen=True):
 class Look:
     """Looks at targets; imported when one is not known yet, as all of the engine is behind it."""
 
-    def __init__(self, workspace: Workspace, asked: Asked, cache: Path, reporter: Reporter) -> None:
+    def __init__(
+        self, workspace: Workspace, asked: Asked, clone: GitProgram | None, cache: Path, reporter: Reporter
+    ) -> None:
         self._workspace = workspace
         self._sources: Sources = workspace.sources
         self._asked = asked
@@ -55,10 +58,9 @@ class Look:
         self._resolutions: dict[str, Resolution] = load_resolutions(self._series.folder)
         self._upstream = Upstream(
             workspace.versions,
-            asked.repository,
+            clone,
             cache=cache,
             offline=asked.offline,
-            download=False,
             reporter=reporter,
         )
         self._failed: dict[str, TreeError] = {}
@@ -116,7 +118,7 @@ class Look:
 
         None where the lock does not say what its text has to be: a wheel need not be what the commit is.
         """
-        target, clone = wanted.target, self._asked.repository
+        target, clone = wanted.target, self._upstream.clone
         lock = self._sources.lock.targets.get(target.name)
         if clone is None or lock is None or target.release is None or target.commit is None:
             return None
@@ -126,7 +128,7 @@ class Look:
         from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where a wheel is out of reach
 
         try:
-            tree = GitTree(clone, target.commit, download=False)
+            tree = GitTree(clone, target.commit)
         except TreeError:
             return None
         # Of the same text as the wheel or broken; but the wheel itself has not been seen.
@@ -146,12 +148,12 @@ class Look:
         if lock is not None and not other and not waits and self._asked.base is None:
             return self._finished(answer, wanted, tree, self._recorded(wanted, tree))
         answer = replace(answer, moved=bool(other))
-        request = Request(onto=wanted.target.name, base=self._base(wanted), repository=self._asked.repository)
+        request = Request(onto=wanted.target.name, base=self._base(wanted))
         at = wanted.target, tree
         session = Session(
             self._series, self._upstream, request, self._resolutions, self._sources.lock, at=at, moved=bool(other)
         )
-        patches, notes = carried(session, self._asked.repository)
+        patches, notes = carried(session)
         self._is_whole = session.lasting
         self._notes += [f"{wanted.target.title}: {note}" for note in notes]
         if self._upstream.missed:

@@ -16,7 +16,7 @@ from patchkit.core.upstream import Release, Target, Upstream, VersionsDocument, 
 from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations.known import load_known
-from patchkit.trees.git_program import GitProgram, ask_repository
+from patchkit.trees.git_program import GitProgram
 
 Kind = Literal["release", "branch", "commit", "revision"]
 
@@ -28,7 +28,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """Targets to look at; empty for all."""
     base: str | None = None
     """Target whose variants are carried; None for the nearest one."""
-    repository: Path | None = None
+    repository: Path | GitProgram | None = None
+    """A clone; one that was opened already with ``download`` off is not looked at again."""
     offline: bool = False
     """Whether nothing may be asked of the package index."""
 
@@ -48,15 +49,15 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def all_wanted(
-    versions: VersionsDocument, repository: Path | None, extra: Iterable[Release | FoundRelease]
+    versions: VersionsDocument, clone: GitProgram | None, extra: Iterable[Release | FoundRelease]
 ) -> list[Wanted]:
     """Return every listed target, tracked branches where they are now, and the releases of ``extra`` after the others.
 
-    A release that was found as a tag alone is looked at as the commit of its tag. Raises TreeError when ``repository``
-    cannot be read at all.
+    A release that was found as a tag alone is looked at as the commit of its tag. Raises TreeError when git
+    gives no answer.
     """
-    clone = _Clone(repository, versions) if repository is not None else None
-    wanted = [_listed(versions, target, clone) for target in targets(versions.upstream)]
+    refs = _Clone(clone, versions) if clone is not None else None
+    wanted = [_listed(versions, target, refs) for target in targets(versions.upstream)]
     newest = [_unlisted(release) for release in extra]
     at = sum(each.kind == "release" for each in wanted)
     return [*wanted[:at], *newest, *wanted[at:]]
@@ -84,13 +85,14 @@ def as_carried(
     wanted: Iterable[Wanted],
     touched: Iterable[str],
     known: Sequence[Target],
-    repository: Path | None,
     upstream: Upstream,
+    *,
+    with_clone: bool,
 ) -> list[Wanted]:
     """Return releases that the series does not list as rebase takes them, everything else as it is.
 
-    A release whose wheel has not all of the files is the commit of its tag, for which a repository is needed. One whose
-    commit the series lists (``known``) is that target, and no second one.
+    A release whose wheel has not all of the files is the commit of its tag, which takes a clone. One whose commit the
+    series lists (``known``) is that target, and no second one.
     """
     commits = {target.commit for target in known if target.commit is not None}
     paths = list(touched)
@@ -101,7 +103,7 @@ def as_carried(
             found.append(each)
         elif each.target.commit not in commits:
             unshipped = [path for path in paths if not upstream.ships(release, path)] if release.ships != UNSEEN else []
-            found.append(_of_tag(each, release, unshipped[0], repository, upstream) if unshipped else each)
+            found.append(_of_tag(each, release, unshipped[0], upstream, with_clone=with_clone) if unshipped else each)
     return found
 
 
@@ -109,8 +111,8 @@ UNSEEN = ("?",)
 """What a release ships of which nobody has read the wheel."""
 
 
-def _of_tag(wanted: Wanted, release: Release, unshipped: str, repository: Path | None, upstream: Upstream) -> Wanted:
-    if repository is None or release.tag is None or release.commit is None:
+def _of_tag(wanted: Wanted, release: Release, unshipped: str, upstream: Upstream, *, with_clone: bool) -> Wanted:
+    if not with_clone or release.tag is None or release.commit is None:
         ships_what = " and ".join(release.ships)
         return replace(
             wanted,
@@ -168,16 +170,16 @@ def since_the_series_began(wanted: Sequence[Wanted], lock: LockDocument) -> tupl
 
 
 def named(
-    versions: VersionsDocument, repository: Path | None, names: Sequence[str], extra: Iterable[Release]
+    versions: VersionsDocument, clone: GitProgram | None, names: Sequence[str], extra: Iterable[Release]
 ) -> list[Wanted]:
-    """Return the targets called ``names``, each once; with a repository any revision is one.
+    """Return the targets called ``names``, each once; with a clone any revision is one.
 
     Raises UsageError, TreeError.
     """
-    clone = _Clone(repository, versions) if repository is not None else None
+    refs = _Clone(clone, versions) if clone is not None else None
     known = targets(versions.upstream)
     others = {release.version: release for release in extra}
-    found = [_named(name, versions, known, others, clone) for name in names]
+    found = [_named(name, versions, known, others, refs) for name in names]
     return list({each.target.name: each for each in found}.values())
 
 
@@ -200,20 +202,20 @@ def _named(
     return clone.revision(name, known, versions.upstream)
 
 
-def base_named(known: tuple[Target, ...], asked: Asked) -> str | None:
-    """Return the name of the base that was asked for; of a revision of the repository the commit, since it may move.
+def base_named(known: tuple[Target, ...], asked: Asked, clone: GitProgram | None) -> str | None:
+    """Return the name of the base that was asked for; of a revision of the clone the commit, since it may move.
 
-    Raises UsageError when nobody knows it, RevisionNotFoundError when the repository does not.
+    Raises UsageError when nobody knows it, RevisionNotFoundError when the clone does not.
     """
     if asked.base is None:
         return None
     try:
         return find_target(known, asked.base).name
     except UsageError as error:
-        if asked.repository is None:
+        if clone is None:
             hint = f"{error.hint}; for another revision give a clone with --git REPO"
             raise UsageError(f"--from: {error.message}", hint=hint) from error
-    return GitProgram(asked.repository, download=False).commit(asked.base)
+    return clone.commit(asked.base)
 
 
 def _listed(versions: VersionsDocument, target: Target, clone: _Clone | None) -> Wanted:
@@ -236,9 +238,8 @@ def _listed(versions: VersionsDocument, target: Target, clone: _Clone | None) ->
 class _Clone:
     """A clone of upstream, read without touching it."""
 
-    def __init__(self, repository: Path, versions: VersionsDocument) -> None:
-        self._repository = repository
-        self._program = GitProgram(repository, download=False)
+    def __init__(self, program: GitProgram, versions: VersionsDocument) -> None:
+        self._program = program
         self._versions = versions.upstream
 
     @cached_property
@@ -269,7 +270,7 @@ class _Clone:
                 self._program.refuse_damage(spelling)
         except RevisionNotFoundError as error:
             return replace(wanted, missing=error.message, hint=error.hint or "")
-        return replace(wanted, missing=f"{self._repository} has no branch {name}", hint="fetch it")
+        return replace(wanted, missing=f"{self._program.repository} has no branch {name}", hint="fetch it")
 
     def pinned(self, wanted: Wanted) -> Wanted:
         """Return a pinned commit, or why it is out of reach."""
@@ -287,7 +288,7 @@ class _Clone:
         from patchkit.operations.import_base import pinned_commit  # noqa: PLC0415 - reading patches takes 50 ms to load
         from patchkit.trees.git import GitTree  # noqa: PLC0415 - for a revision that nobody listed
 
-        tree = GitTree(self._repository, name, download=False)
+        tree = GitTree(self._program, name)
         for target in known:
             if target.release is None and target.commit == tree.commit:
                 return Wanted(target=target, kind="commit", date=_day(self._program, tree.commit))
@@ -300,7 +301,7 @@ class _Clone:
     @cached_property
     def _keeps_apart(self) -> bool:
         try:
-            fetched = ask_repository(self._repository, "config", "--get-all", "remote.origin.fetch")
+            fetched = self._program.output("config", "--get-all", "remote.origin.fetch")
         except TreeError:
             # No such remote.
             return False

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.errors import TreeError, UnsafePathError
 from patchkit.reading import LARGEST
-from patchkit.trees.git_program import GitProgram, no_git
+from patchkit.trees.git_program import GitProgram, no_git, opened
 from patchkit.trees.paths import checked
 
 if TYPE_CHECKING:
@@ -44,19 +44,24 @@ class Entry:
 
 
 class GitTree:
-    """The files of ``revision`` in ``repository``, a checkout or a bare repository.
+    """The files of ``revision`` in ``repository``, a checkout or a bare repository, or one that was opened already.
 
-    Of a partial clone, git downloads what it lacks and keeps it, unless ``download`` is False. Raises
-    RevisionNotFoundError, TreeError. Use one object in one thread alone: it talks to one git process.
+    Of a partial clone, git downloads what it lacks and keeps it, unless ``download`` is False, or was when it was
+    opened. Raises RevisionNotFoundError, TreeError. Use one object in one thread alone: it talks to one git process.
     """
 
     def __init__(
-        self, repository: Path, revision: str, *, download: bool = True, _shared: _Objects | None = None
+        self,
+        repository: Path | GitProgram,
+        revision: str,
+        *,
+        download: bool = True,
+        _shared: _Objects | None = None,
     ) -> None:
-        self.repository = repository
         self.revision = revision
-        self._objects = _Objects(GitProgram(repository, download=download)) if _shared is None else _shared
+        self._objects = _Objects(opened(repository, download=download)) if _shared is None else _shared
         self.program = self._objects.program
+        self.repository = self.program.repository
         self.commit = self.program.commit(revision)
         """The 40 hexadecimal digits of the commit."""
 

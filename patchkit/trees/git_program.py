@@ -304,7 +304,15 @@ def no_git() -> TreeError:
     )
 
 
-def ask_repository(repository: Path, *command: str, stdin: bytes = b"") -> bytes:
+def opened(repository: Path | GitProgram, *, download: bool = True) -> GitProgram:
+    """Return what runs git in ``repository``: itself, where it was opened before and its folder looked at.
+
+    ``download`` is as GitProgram has it, for one that is opened here. Raises TreeError when there is no repository.
+    """
+    return repository if isinstance(repository, GitProgram) else GitProgram(repository, download=download)
+
+
+def ask_repository(repository: Path | GitProgram, *command: str, stdin: bytes = b"") -> bytes:
     """Return what a git command that only reads prints in ``repository``, whatever its HEAD is.
 
     Nothing is fetched, so that nothing is written: in a partial clone what is missing stays missing. Raises TreeError
@@ -312,7 +320,7 @@ def ask_repository(repository: Path, *command: str, stdin: bytes = b"") -> bytes
     """
     # The first is for git 2.45 and later; to older ones a transport that is not allowed does the same.
     environment = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
-    return GitProgram(repository).output(*command, stdin=stdin, environment=environment)
+    return opened(repository).output(*command, stdin=stdin, environment=environment)
 
 
 def ignored_files(repository: Path, folder: Path) -> frozenset[str]:

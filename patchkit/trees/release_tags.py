@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from patchkit.errors import TreeError
-from patchkit.trees.git_program import ask_repository
+from patchkit.trees.git_program import GitProgram, ask_repository
 
 _FORMAT = "%00".join(
     f"%({field})" for field in ("objectname", "*objectname", "committerdate:unix", "*committerdate:unix")
@@ -29,7 +29,7 @@ class ReleaseTag:
     pre_release: bool
 
 
-def release_tags(repository: Path, pattern: str) -> tuple[ReleaseTag, ...]:
+def release_tags(repository: Path | GitProgram, pattern: str) -> tuple[ReleaseTag, ...]:
     """Return the release tags of a clone, by version: those written like ``pattern``, such as ``core_v{version}``.
 
     What has no PEP 440 version in that place is no release.
@@ -63,7 +63,7 @@ def release_tags(repository: Path, pattern: str) -> tuple[ReleaseTag, ...]:
 
 
 def blobs_at(
-    repository: Path, wanted: Mapping[str, Iterable[str]]
+    repository: Path | GitProgram, wanted: Mapping[str, Iterable[str]]
 ) -> tuple[dict[str, dict[str, str | None]], tuple[str, ...]]:
     """Return the blob id of paths, by commit, None where a commit has no such file; and the commits out of reach.
 
@@ -86,7 +86,7 @@ def blobs_at(
     return {commit: found[commit] for commit in wanted if commit not in lost}, lost
 
 
-def _looked_up(repository: Path, asked: Iterable[tuple[str, str]]) -> list[str | None]:
+def _looked_up(repository: Path | GitProgram, asked: Iterable[tuple[str, str]]) -> list[str | None]:
     """Return the blob ids; None where the file, its content or the commit is missing, which only a tree can tell."""
     lines = [os.fsencode(f"{commit}:{path}\n") for commit, path in asked]
     try:
@@ -100,7 +100,7 @@ def _looked_up(repository: Path, asked: Iterable[tuple[str, str]]) -> list[str |
     return [blob.decode() if kind == b"blob" else None for blob, _, kind in answers]
 
 
-def _listed(repository: Path, commit: str, paths: Iterable[str]) -> dict[str, str | None] | None:
+def _listed(repository: Path | GitProgram, commit: str, paths: Iterable[str]) -> dict[str, str | None] | None:
     """Return the blob ids that the trees of a commit name; None where one of these is missing."""
     paths = tuple(paths)
     try:

@@ -26,6 +26,7 @@ from patchkit.operations.upstream_targets import Asked
 from patchkit.store.files import write_reports
 from patchkit.store.location import edited_patches
 from patchkit.store.reported import STATE, load_reported, reporting_alone, write_reported
+from patchkit.trees.git_program import GitProgram
 
 if TYPE_CHECKING:
     from patchkit.cli.rendering.places import Places
@@ -83,8 +84,9 @@ def command(
     reporter = StderrReporter(verbose=style == "text" and not new_only)
     # Read before the long part too: what is no state file is refused at once.
     known = load_reported(state_file) if new_only or detailed_exit_code else {}
-    discovery = look_around(folder, repository=repository, pre=pre, offline=offline, update=update, reporter=reporter)
-    asked = Asked(onto=onto, base=base, repository=repository, offline=offline)
+    clone = GitProgram(repository, download=False) if repository is not None else None
+    discovery = look_around(folder, repository=clone, pre=pre, offline=offline, update=update, reporter=reporter)
+    asked = Asked(onto=onto, base=base, repository=clone, offline=offline)
     whole = check_upstream(folder, asked, discovery, reporter=reporter)
     # Only the forms that name lines need them, and reading them means reading the series again.
     places = _places(whole, folder) if {style, *files.values()} & {"github", "sarif"} else None

@@ -845,14 +845,14 @@ def test_a_release_of_which_the_wheel_lacks_files_is_the_commit_of_its_tag() -> 
     wanted = Wanted(target=target, kind="release", listed=False)
     paths = ["megatron/core/a.py", "megatron/training/b.py"]
 
-    (taken,) = as_carried([wanted], paths, (), Path("repository"), MEGATRON)
+    (taken,) = as_carried([wanted], paths, (), MEGATRON, with_clone=True)
     assert (taken.target.name, taken.target.as_of, taken.kind) == ("core_v2.0", "2.0", "revision")
-    (lacking,) = as_carried([wanted], paths, (), None, MEGATRON)
+    (lacking,) = as_carried([wanted], paths, (), MEGATRON, with_clone=False)
     assert lacking.missing == "the wheel of v2.0 has no megatron/training/b.py: it ships megatron.core"
-    assert as_carried([wanted], paths[:1], (), None, MEGATRON) == [wanted]
+    assert as_carried([wanted], paths[:1], (), MEGATRON, with_clone=False) == [wanted]
     # The series has carried to this commit already: it is that target, and no second one.
     mine = Target("core_v2.0", "2.0", None, "2" * 40, {}, None)
-    assert as_carried([wanted], paths, (mine,), Path("repository"), MEGATRON) == []
+    assert as_carried([wanted], paths, (mine,), MEGATRON, with_clone=True) == []
 
 
 def test_an_unwritten_rule_is_no_condition_for_dropping(world: Callable[..., World]) -> None:
