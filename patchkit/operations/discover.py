@@ -11,6 +11,7 @@ from patchkit.core.report import Problem
 from patchkit.core.upstream import Release, Upstream, VersionsDocument
 from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import IndexUnavailableError, TreeError
+from patchkit.operations.upstream_targets import UNSEEN
 from patchkit.progress import Reporter, silent
 
 if TYPE_CHECKING:
@@ -38,6 +39,23 @@ class Discovered:
     """Whether an index answered."""
     tags: bool
     """Whether the tags of a repository were read."""
+
+    def release(self, found: FoundRelease) -> Release | None:
+        """Return a release that was found as far as the index tells; None where that names no wheel by its digest."""
+        listed = self.releases.get(found.version)
+        if listed is None or not listed.files:
+            return None
+        return Release(
+            version=found.version,
+            tag=found.tag,
+            commit=found.commit,
+            date=found.date,
+            python=listed.python,
+            yanked=found.yanked,
+            ships=UNSEEN,
+            blobs={},
+            files=dict(listed.files),
+        )
 
 
 def discover(

@@ -103,7 +103,8 @@ def fetch_releases(
 ) -> dict[str, TreeError]:
     """Bring the wheels of the releases among ``wanted`` into the cache, several at a time.
 
-    Returns what went wrong, by target name: one release that is out of reach says nothing about the others.
+    Returns what went wrong, by target name and in the order of ``wanted``: one release that is out of reach says
+    nothing about the others. Of any other error, that of the first target is raised when all are done.
     """
     missing = [
         target for target in wanted if target.release is not None and cached_release(target, cache=cache) is None
@@ -112,19 +113,18 @@ def fetch_releases(
         return {}
     from concurrent.futures import ThreadPoolExecutor, as_completed  # noqa: PLC0415 - only a cold cache needs it
 
-    failed: dict[str, TreeError] = {}
-    what = f"fetching {len(missing)} releases"
+    what = f"fetching {len(missing)} releases" if len(missing) > 1 else f"fetching {missing[0].title}"
     reporter.step(what)
     reporter.count(0, len(missing), what)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        tasks = {pool.submit(fetch_release, versions, target, cache=cache): target for target in missing}
-        for number, task in enumerate(as_completed(tasks), start=1):
-            try:
-                task.result()
-            except TreeError as error:
-                failed[tasks[task].name] = error
+        tasks = {target.name: pool.submit(fetch_release, versions, target, cache=cache) for target in missing}
+        for number, _ in enumerate(as_completed(tasks.values()), start=1):
             reporter.count(number, len(missing), what)
-    return failed
+    errors = {name: error for name, task in tasks.items() if (error := task.exception()) is not None}
+    for error in errors.values():
+        if not isinstance(error, TreeError):
+            raise error
+    return {name: error for name, error in errors.items() if isinstance(error, TreeError)}
 
 
 _AT_ONCE = 6

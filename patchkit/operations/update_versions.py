@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from msgspec import structs
+
 from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.report import Problem
 from patchkit.core.upstream import Release, Target, Upstream
 from patchkit.core.upstream_report import FoundRelease
 from patchkit.operations.coverage import refuse_bad_ranges, variants_for
 from patchkit.operations.discover import Discovered
+from patchkit.operations.sources import fetch_release, fetch_releases
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
 from patchkit.store.files import write_files
@@ -49,18 +52,21 @@ def update(
     """Add the releases of ``discovered`` to the upstream_versions.yaml of the series in ``folder``; one write.
 
     What a release ships and the blob ids of the files that the series touches are those of its wheel, fetched by the
-    digest that the index gave; where there is a tag, ``repository`` must have the same. The lock is left alone: the
-    series is not made for these releases yet. Raises UsageError when the file is not the series' own or belongs to an
-    installed patchkit, SourceError, and the errors of ``patchkit.trees.index.fetch_wheel``; nothing is written then.
+    digest that the index gave, several at a time; where there is a tag, ``repository`` must have the same. The lock is
+    left alone: the series is not made for these releases yet. Raises UsageError when the file is not the series' own or
+    belongs to an installed patchkit, SourceError, and the errors of ``patchkit.trees.index.fetch_wheel``, of several
+    that of the first release; nothing is written then.
     """
     path = own_versions_file(folder)
     clone = opened(repository, download=False) if repository is not None else None
-    upstream = load_versions(path).upstream
+    versions = load_versions(path)
+    upstream = versions.upstream
     series = load_series(folder)
     refuse_bad_ranges(series)
     notes: list[str] = []
     problems: list[Problem] = []
     releases: list[Release] = []
+    unread: list[Release] = []
     remarks: dict[str, dict[str, str]] = {}
     for found in discovered.found:
         reason = _why_not_yet(found, discovered)
@@ -69,7 +75,17 @@ def update(
         if reason is not None:
             notes.append(f"v{found.version} is not added: {reason}")
             continue
-        release = _release(found, discovered, upstream, series, cache=cache or default_cache(), reporter=reporter)
+        release = discovered.release(found)
+        assert release is not None  # noqa: S101 - the reason would be that
+        unread.append(release)
+    place = cache or default_cache()
+    targets = [Target(release.version, release.version, None, None, {}, release) for release in unread]
+    failed = fetch_releases(versions, targets, cache=place, reporter=reporter)
+    for unseen, target in zip(unread, targets, strict=True):
+        if target.name in failed:
+            raise failed[target.name]
+        wheel = WheelTree(fetch_release(versions, target, cache=place, reporter=reporter))
+        release = _read(unseen, wheel, upstream, series)
         other = _differing(release, clone)
         if other is None or other:
             problems += _not_the_tag(release, clone, other)
@@ -94,26 +110,12 @@ def _why_not_yet(found: FoundRelease, discovered: Discovered) -> str | None:
     return None
 
 
-def _release(
-    found: FoundRelease, discovered: Discovered, upstream: Upstream, series: Series, *, cache: Path, reporter: Reporter
-) -> Release:
-    from patchkit.trees.index import fetch_wheel  # noqa: PLC0415 - only fetching needs it
-
-    listed = discovered.releases[found.version]
-    wheel = WheelTree(fetch_wheel(upstream.distribution, found.version, listed.files, cache=cache, reporter=reporter))
+def _read(release: Release, wheel: WheelTree, upstream: Upstream, series: Series) -> Release:
+    """Return a release with what only its wheel tells."""
     tree = seen(wheel, upstream)
-    blobs = {path: blob_id_if_any(tree.read(path)) for path in _touched(found.version, upstream, series)}
-    return Release(
-        version=found.version,
-        tag=found.tag,
-        commit=found.commit,
-        date=found.date,
-        python=listed.python,
-        yanked=found.yanked,
-        ships=packages(wheel.paths()),
-        blobs={path: blob for path, blob in blobs.items() if blob is not None},
-        files=dict(listed.files),
-    )
+    blobs = {path: blob_id_if_any(tree.read(path)) for path in _touched(release.version, upstream, series)}
+    found = {path: blob for path, blob in blobs.items() if blob is not None}
+    return structs.replace(release, ships=packages(wheel.paths()), blobs=found)
 
 
 def _touched(version: str, upstream: Upstream, series: Series) -> list[str]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from patchkit.core.upstream import Release
 from patchkit.errors import UsageError
-from patchkit.operations.discover import Discovered, discover
+from patchkit.operations.discover import discover
 from patchkit.operations.upstream_check import Discovery
-from patchkit.operations.upstream_targets import UNSEEN
 from patchkit.progress import Reporter, silent
 from patchkit.store.location import versions_file
 from patchkit.store.versions import load_versions
@@ -41,7 +38,7 @@ def look_around(
     )
     answer = Discovery(
         found=found.found,
-        releases=tuple(_releases(found)),
+        releases=tuple(release for each in found.found if (release := found.release(each)) is not None),
         problems=found.problems,
         notes=found.notes,
         answered=(offline or found.index) and (repository is None or found.tags),
@@ -59,21 +56,3 @@ def look_around(
         notes=(*answer.notes, *done.notes, *(f"v{version} was added to {done.written[0]}" for version in done.added)),
         written=done.written,
     )
-
-
-def _releases(found: Discovered) -> Iterable[Release]:
-    """Yield those that can be looked at: what a wheel ships and its blob ids are seen when it is read."""
-    for each in found.found:
-        listed = found.releases.get(each.version)
-        if listed is not None and listed.files:
-            yield Release(
-                version=each.version,
-                tag=each.tag,
-                commit=each.commit,
-                date=each.date,
-                python=listed.python,
-                yanked=each.yanked,
-                ships=UNSEEN,
-                blobs={},
-                files=dict(listed.files),
-            )

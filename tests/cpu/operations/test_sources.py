@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,27 @@ def test_one_release_that_cannot_be_fetched_does_not_stop_the_others(
     assert sorted(asked) == ["1.0", "1.1", "2.0"]  # main is no release
     counts = [f"count: {done} of 3: fetching 3 releases" for done in range(4)]
     assert told.lines == ["step: fetching 3 releases", *counts]
+
+
+def test_what_went_wrong_is_told_in_the_order_of_the_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = made_up.workspace()
+    releases = [target for target in workspace.targets if target.release is not None]
+    errors: dict[str, Exception] = {target.name: IndexUnavailableError(target.name) for target in releases}
+    done = {target.name: threading.Event() for target in releases}
+
+    def fetch(_versions: object, target: Target, **_: object) -> Path:
+        later = releases[releases.index(target) + 1 :]
+        if later:
+            done[later[0].name].wait(60)
+        done[target.name].set()
+        raise errors[target.name]
+
+    monkeypatch.setattr(sources, "fetch_release", fetch)
+    failed = sources.fetch_releases(workspace.versions, workspace.targets, cache=tmp_path)
+    assert list(failed.items()) == list(errors.items())
+    errors |= {"1.1": UsageError("1.1"), "2.0": UsageError("2.0")}
+    with pytest.raises(UsageError, match=r"1\.1"):
+        sources.fetch_releases(workspace.versions, workspace.targets, cache=tmp_path)
 
 
 def test_what_is_in_the_cache_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:

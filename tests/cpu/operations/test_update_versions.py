@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from trees.wheels import make_wheel
 
 from patchkit.core.blobs import blob_id
 from patchkit.core.report import Problem
+from patchkit.core.upstream import Target
 from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import DigestMismatchError, IndexUnavailableError, UsageError
+from patchkit.operations import sources, update_versions
 from patchkit.operations.discover import Discovered
 from patchkit.operations.regenerate import regenerate
 from patchkit.operations.sources import load_workspace
@@ -278,6 +281,35 @@ def test_one_wheel_that_cannot_be_had_keeps_all_from_being_written(series: Path,
 
     with pytest.raises(IndexUnavailableError):
         update(series, discovered(good, absent), cache=cache)
+    assert contents(series.parents[1]) == before
+
+
+def test_releases_are_fetched_at_the_same_time_and_of_several_errors_the_first_release_has_its_own(
+    series: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = contents(series.parents[1])
+    names = ("2.1", "2.2", "2.3")
+    listed = [ListedRelease(version=name, date=DAY, files={f"{name}.whl": "0" * 64}) for name in names]
+    errors = {name: IndexUnavailableError(name) for name in names[1:]}
+    # Whoever is not there with the others breaks it.
+    together = threading.Barrier(3, timeout=60)
+    done = {name: threading.Event() for name in names}
+
+    def fetch(_versions: object, target: Target, **_: object) -> Path:
+        together.wait()
+        if target.name == "2.2":
+            done["2.3"].wait(60)
+        done[target.name].set()
+        if target.name in errors:
+            raise errors[target.name]
+        return cache
+
+    monkeypatch.setattr(sources, "fetch_release", fetch)
+    wheel = make_wheel(cache, "2.1", files=made_up.UPSTREAM["2.0"])
+    monkeypatch.setattr(update_versions, "fetch_release", lambda *_, **__: wheel)
+    with pytest.raises(IndexUnavailableError) as caught:
+        update(series, discovered(*listed), cache=cache)
+    assert caught.value is errors["2.2"]
     assert contents(series.parents[1]) == before
 
 
