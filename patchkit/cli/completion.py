@@ -25,7 +25,7 @@ def complete_target(context: click.Context, _parameter: click.Parameter, incompl
 def complete_range(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the targets at either end of a range ``A..B``."""
     begin, dots, end = incomplete.rpartition("..")
-    return [CompletionItem(f"{begin}{dots}{title}") for title in _titles(context) if title.startswith(end)]
+    return _beginning((f"{begin}{dots}{title}" for title in _titles(context)), f"{begin}{dots}{end}")
 
 
 def complete_patch(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -62,4 +62,5 @@ def _series(context: click.Context) -> Series | None:
 
 
 def _beginning(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    # A shell prints them as they are, and a line break would make two of one.
+    return [CompletionItem(name) for name in names if name.startswith(incomplete) and name.isprintable()]

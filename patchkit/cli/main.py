@@ -10,7 +10,7 @@ import click
 
 from patchkit import __version__
 from patchkit.cli.exit_codes import ExitCode, exit_code
-from patchkit.cli.output import print_error, print_json_error
+from patchkit.cli.output import echo, print_error, print_json_error
 from patchkit.errors import PatchkitError, WriteFailedError
 
 _COMMANDS = (
@@ -135,8 +135,8 @@ def _refused(error: OSError) -> WriteFailedError:
 def _bug() -> int:
     import traceback  # noqa: PLC0415 - for a bug alone
 
-    traceback.print_exc()
-    click.echo("this is a bug in patchkit; please report it with the lines above", err=True)
+    # It may tell what was read: a subject of upstream, a line of a patch.
+    echo(f"{traceback.format_exc()}this is a bug in patchkit; please report it with the lines above", err=True)
     return int(ExitCode.BUG)
 
 

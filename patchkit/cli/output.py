@@ -11,7 +11,7 @@ import msgspec
 
 from patchkit import __version__
 from patchkit.cli.exit_codes import ExitCode
-from patchkit.cli.rendering.printable import inert_json, styled
+from patchkit.cli.rendering.printable import inert_json, no_command, one_line, styled
 from patchkit.core.report import REPORT_SCHEMA, Problem
 from patchkit.errors import PatchkitError
 
@@ -120,14 +120,16 @@ class StderrReporter:
         if not sys.stderr.isatty():
             return
         from rich.console import Console  # noqa: PLC0415 - rich takes 60 ms
+        from rich.markup import escape  # noqa: PLC0415 - as above
         from rich.progress import Progress  # noqa: PLC0415 - as above
 
+        what = escape(no_command(one_line(message)))
         if self._bar is None:
             bar = Progress(console=Console(stderr=True), transient=True)
-            self._bar = bar, bar.add_task(message, total=total)
+            self._bar = bar, bar.add_task(what, total=total)
             bar.start()
         drawn, task = self._bar
-        drawn.update(task, completed=done, description=message)
+        drawn.update(task, completed=done, description=what)
         if done >= total:
             drawn.stop()
             self._bar = None

@@ -1,7 +1,8 @@
 """The answer as workflow commands of GitHub Actions, which the runner shows as annotations.
 
 The form and its escapes are those of the runner (ActionCommand) and of @actions/core: in a message %, CR and LF are
-written as %25, %0D and %0A, in a property : and , as well.
+written as %25, %0D and %0A, in a property : and , as well. What looks like a command in them is none, also for whoever
+reads the log again: `##[error]` counts anywhere in a line.
 """
 
 from __future__ import annotations
@@ -45,11 +46,13 @@ def _lines(shown: list[Finding], rest: list[Finding]) -> Iterator[str]:
 
 
 def _command(finding: Finding) -> str:
-    properties = {"title": one_line(finding.title, _TITLE)}
-    if not finding.place.path.startswith("/"):
-        # The runner shows a file of the repository only.
+    properties = {"title": no_command(one_line(finding.title, _TITLE))}
+    # The runner shows a file of the repository only. Of a path nothing can be changed, and no escape is for brackets.
+    if not finding.place.path.startswith("/") and "##[" not in finding.place.path:
         properties = {"file": printable(finding.place.path), "line": str(finding.place.line), **properties}
-    message = "\n".join(f"{label}: {one_line(text, _SENTENCE)}".removeprefix(": ") for label, text in finding.told)
+    message = "\n".join(
+        no_command(f"{label}: {one_line(text, _SENTENCE)}".removeprefix(": ")) for label, text in finding.told
+    )
     given = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
     return f"::{finding.level} {given}::{_data(message or properties['title'])}"
 

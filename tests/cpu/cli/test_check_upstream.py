@@ -493,6 +493,19 @@ def test_a_shell_completes_commands_patches_hunks_and_targets(
     assert completed(line) == offered
 
 
+def test_a_shell_is_offered_no_name_that_does_not_print(completed: Completing) -> None:
+    file = Path("upstream_versions.yaml")
+    names = ("v-of\\e[2J", "v-of\\nplain,rm", "v-of-us")
+    branches = "".join(
+        f'    - name: "{name}"\n      commit: "{"1" * 40}"\n      date: 2026-01-02\n'
+        '      as-of: "2.0"\n      blobs: {}\n'
+        for name in names
+    )
+    file.write_text(file.read_text().replace("torch-memory-saver:\n", f"  branches:\n{branches}torch-memory-saver:\n"))
+    assert completed("patchkit rebase --onto v-") == ["v-of-us"]
+    assert completed("patchkit history --range v1.0..v-") == ["v1.0..v-of-us"]
+
+
 def test_a_shell_completes_nothing_where_the_series_is_broken(completed: Completing) -> None:
     Path("patches/megatron/series.yaml").write_text("nonsense")
     assert completed("patchkit explain f") == []

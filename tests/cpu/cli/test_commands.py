@@ -213,6 +213,18 @@ def test_upstream_shows_a_made_up_series_as_a_table(made_up: Command, series: Pa
     ]
 
 
+def test_upstream_prints_no_character_of_a_tag_that_a_terminal_a_runner_or_rich_obeys(
+    made_up: Command, series: Path
+) -> None:
+    file = series.parents[1] / "upstream_versions.yaml"
+    file.write_text(file.read_text().replace("tag: core_v1.0", r'tag: "a\e[2Jb\u202e ##[error]c [red]d[/] ::e::"'))
+    row = made_up("upstream").out.splitlines()[1]
+
+    assert row.split("megatron.core")[1].split("v1.patch")[0].strip() == (
+        r"a\x1b[2Jb\u202e ## [error]c [red]d[/] : :e::"
+    )
+
+
 def test_upstream_gives_the_same_as_json(made_up: Command, series: Path) -> None:
     ran = made_up("upstream", "--format", "json")
     rows = json.loads(ran.out)

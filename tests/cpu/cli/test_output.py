@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from trees.snapshots import lay, snapshot
 
 import patchkit as package
 from patchkit import __version__
+from patchkit.cli.output import StderrReporter
 from patchkit.core.report import Report
 
 from .conftest import Command, Ran
@@ -315,3 +318,17 @@ def test_lint_and_regenerate_take_the_series_of_the_current_directory_if_it_has_
 
     assert patchkit("lint").out.startswith(f"{here}: nothing wrong; hunks placed on 3 targets")
     assert patchkit("regenerate", "--check").out.endswith(f"\n{here}: everything is up to date\n")
+
+
+def test_a_bar_shows_words_from_elsewhere_as_they_stand(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    reporter = StderrReporter(verbose=True)
+    for done in (0, 1):
+        reporter.count(done, 1, "a\x1b[2Jb [red]c[/red] ##[error]d")
+
+    shown = re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
+    assert shown.strip().split("  ")[0].split(" \u2501")[0] == r"a\x1b[2Jb [red]c[/red] ## [error]d"

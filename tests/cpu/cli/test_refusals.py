@@ -609,6 +609,21 @@ def test_a_bug_is_a_traceback_and_says_what_it_is(
     )
 
 
+def test_nothing_is_obeyed_of_what_a_bug_was_about(
+    refused: Refused, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise ZeroDivisionError("a\x1b[2Jb ##[error]c\n::error::d")
+
+    monkeypatch.setattr("patchkit.cli.commands.apply.apply_in", fail)
+    ran = refused("apply", "--in", tree)
+
+    assert ran.err.endswith(
+        "ZeroDivisionError: a\\x1b[2Jb ## [error]c\n: :error::d\n"
+        "this is a bug in patchkit; please report it with the lines above\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("error", "message"),
     [

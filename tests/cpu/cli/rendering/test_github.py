@@ -97,6 +97,17 @@ def test_properties_are_escaped_more_than_messages() -> None:
     )
 
 
+def test_a_command_in_a_message_a_title_or_the_name_of_a_folder_is_defused() -> None:
+    said = many_hunks(["broken"], 1, "a ##[error]b ::error::c")
+    (line,) = rendered(said, "x##[y").splitlines()
+
+    reason = "reason: a ## [error]b : :error::c"
+    title = "v1.0.0%3A grads/hunk-0%3A conflict"
+    assert line == f"::error title={title}::place: {BUFFER} nowhere%0A{reason}"
+    named = replace(report(fine_target(title="a##[b")), verdict="fine")
+    assert [each for each in rendered(named).splitlines() if "##[" in each] == []
+
+
 def test_what_is_fine_has_no_annotation() -> None:
     assert rendered(all_fine(3)) == ""
 
@@ -148,11 +159,18 @@ def test_notices_leave_room_for_the_last_one() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.one_of(st.text(), st.sampled_from(["%0A::error::x", "a\r\n::stop-commands::t", ",title=x::y", "%3A%25"])))
+@given(
+    st.one_of(
+        st.text(),
+        st.sampled_from(
+            ["%0A::error::x", "a\r\n::stop-commands::t", ",title=x::y", "%3A%25", "##[error]x", "a ##[group]"]
+        ),
+    )
+)
 def test_no_text_makes_a_command_of_its_own(text: str) -> None:
     answer = many_hunks(["broken"], 12, text)
     lines = rendered(answer).split("\n")
 
     assert [bool(command(line)) for line in lines] == [True] * 10 + [False] * 2 + [True, False]
     assert {command(line)[1]["file"] for line in lines[:10]} == {"patches/megatron/grads/patch.yaml"}  # type: ignore[index]
-    assert [line for line in lines[10:12] if "##[" in line] == []
+    assert [line for line in lines if "##[" in line] == []
