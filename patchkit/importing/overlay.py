@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from msgspec.structs import replace
-
 from patchkit.core.report import Report
 from patchkit.core.upstream import Upstream
 from patchkit.errors import InterruptedWriteError, LiveError, StoreError
@@ -81,13 +79,11 @@ def plan_overlay(root: Path, settings: Settings) -> Overlay | Report:
         problem = interrupted_problem(written)
         if problem is not None:
             raise InterruptedWriteError(f"{written.label}: {problem.message}", hint=problem.hint)
-    ready = prepare(workspace, tree, asked=asked, patches=settings.names)
+    ready = prepare(workspace, tree, asked=asked, patches=settings.names, recorded=False)
     if isinstance(ready, Report):
         return ready
-    edits = {path: content for path, content in ready.edits.items() if path != tree.manifest_path}
-    modules = dict(_modules(root, edits, upstream))
-    report = ready.report(PATCHED if edits else ready.idle_verdict)
-    return Overlay(root, replace(report, written=tuple(sorted(edits))), modules)
+    modules = dict(_modules(root, ready.edits, upstream))
+    return Overlay(root, ready.report(PATCHED if ready.edits else ready.idle_verdict), modules)
 
 
 def complete(settings: Settings) -> Settings:

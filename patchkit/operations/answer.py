@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 import msgspec
 
@@ -16,6 +16,7 @@ from patchkit.operations.coverage import is_uncarried, why_not_needed
 from patchkit.operations.sources import Workspace
 from patchkit.operations.survey import Survey
 from patchkit.store.location import series_option
+from patchkit.store.series import Series
 from patchkit.trees.interface import SourceTree
 
 
@@ -114,25 +115,37 @@ def read_manifest(tree: SourceTree) -> Manifest | None:
     return None if content is None else parse_manifest(content, f"{tree.label}: {tree.manifest_path}")
 
 
-def applied_by_others(record: Manifest | None, tree: SourceTree, files: Collection[str]) -> list[Problem]:
-    """Return a problem for each recorded patch that is in the tree and changes a file that is none of ``files``.
+def applied_by_others(record: Manifest | None, tree: SourceTree, series: Series) -> list[Problem]:
+    """Return a problem for each recorded patch that is in the tree and changes a file which ``series`` does not touch.
 
-    ``files`` are those that the series touches: the rest is the work of another series, or of an edition with another
-    patch. Without its record nobody could tell that it is there.
+    It is the work of another series, or of an edition with another patch: without its record nobody could tell that it
+    is there. A patch counts as long as one of those files is as it left it.
     """
     problems: list[Problem] = []
+    own = frozenset(series.files)
     for patch in record.patches if record else ():
-        beyond = [path for path, pair in patch.files.items() if path not in files and pair.before != pair.after]
-        if beyond and all(blob_id_if_any(tree.read(path)) == patch.files[path].after for path in beyond):
+        beyond = {path: pair.after for path, pair in patch.files.items() if pair.before != pair.after}
+        left = [path for path, blob in beyond.items() if path not in own and _has(tree, path, blob)]
+        if record is not None and left:
             problems.append(
                 Problem(
-                    "the record in the tree says that it is applied, and it is: another series did that",
-                    path=beyond[0],
+                    f"the series {_short(record.series)} (patchkit {record.tool}, for {record.target}) has applied it, "
+                    f"and the tree has its record: {series.folder} ({_short(series.digest)}) is another series",
+                    path=left[0],
                     patch=patch.name,
-                    hint="take it out first, with the series that applied it: --patches DIR",
+                    hint="one tree takes one series: take that one out first, `patchkit revert --patches` with its "
+                    "folder",
                 )
             )
     return problems
+
+
+def _has(tree: SourceTree, path: str, blob: str | None) -> bool:
+    return blob_id_if_any(tree.read(path)) == blob
+
+
+def _short(digest: str) -> str:
+    return digest.removeprefix("sha256:")[:8]
 
 
 def applied_after(patches: Iterable[PatchReport]) -> set[str]:

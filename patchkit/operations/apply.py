@@ -13,6 +13,7 @@ from patchkit.core.upstream import Target
 from patchkit.operations.answer import (
     Answer,
     applied_after,
+    applied_by_others,
     failed_checks,
     make_manifest,
     read_manifest,
@@ -38,7 +39,7 @@ class Ready(msgspec.Struct, frozen=True):
     plan: Plan
     checks: tuple[CheckReport, ...]
     edits: dict[str, bytes | None]
-    """All files, the record included; empty when there is nothing to do."""
+    """All files, the record included where there is to be one; empty when there is nothing to do."""
 
     @property
     def idle_verdict(self) -> str:
@@ -60,17 +61,23 @@ class Ready(msgspec.Struct, frozen=True):
 
 
 def prepare(
-    workspace: Workspace, tree: SourceTree, *, asked: str | None, patches: Sequence[str] = ()
+    workspace: Workspace,
+    tree: SourceTree,
+    *,
+    asked: str | None,
+    patches: Sequence[str] = (),
+    recorded: bool = True,
 ) -> Ready | Report:
     """Plan to apply ``patches`` (none: all) to ``tree`` and check the planned result; a Report is the answer no.
 
-    ``asked`` is the target that the tree must be; None: whatever its files say.
+    ``asked`` is the target that the tree must be; None: whatever its files say. With ``recorded`` off there is no
+    record among the edits, and that of another series is in nobody's way.
     """
     sources = workspace.sources
     selected = sources.series.with_dependencies(patches)
     # A tree refuses to write over what changed since it was read: so the record of another apply is not lost, nor is
     # a file of somebody else's that stands in its place.
-    read_manifest(tree)
+    record = read_manifest(tree)
     found = survey(sources, tree, asked)
     commit = getattr(tree, "commit", None)
     answer = Answer("apply", workspace, tree.label, found)
@@ -79,6 +86,8 @@ def prepare(
         return answer.report("refused", ok=False, problems=found.problems)
     target = workspace.named(found.target)
     plan = plan_forward(sources, found, target.name, selected)
+    if recorded and (plan.steps or plan.problems):
+        plan.problems.extend(applied_by_others(record, tree, sources.series))
     plan.problems.extend(uncarried(workspace, target, (patch.name for patch in selected)))
     if plan.problems:
         refuse_torn_reading(tree, found)
@@ -94,7 +103,7 @@ def prepare(
         states = assess(sources, found, target.name)
         return answer.report("refused", ok=False, patches=states, checks=checks, problems=failed)
     edits = dict(planned)
-    if planned:
+    if planned and recorded:
         edits[tree.manifest_path] = make_manifest(workspace, found, target.name, applied, commit)
     return Ready(answer, found, target, tuple(patch.name for patch in selected), plan, checks, edits)
 

@@ -40,7 +40,7 @@ def revert_in(
         refuse_torn_reading(tree, found)
         return answer.report("refused", ok=False, problems=found.problems, notes=notes)
     plan = plan_backward(sources, found, found.target, selected)
-    plan.problems.extend(applied_by_others(recorded, tree, sources.series.files))
+    plan.problems.extend(applied_by_others(recorded, tree, sources.series))
     if plan.problems:
         refuse_torn_reading(tree, found)
         states = assess(sources, found, found.target)

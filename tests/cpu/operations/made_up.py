@@ -8,6 +8,7 @@ on a branch, and a patch that stands on another one without saying so.
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 import tempfile
 from collections.abc import Iterable
@@ -18,6 +19,8 @@ from trees.repositories import git, record
 from trees.snapshots import contents, lay
 from trees.wheels import make_wheel
 
+from patchkit.core.blobs import blob_id
+from patchkit.core.report import Problem
 from patchkit.operations.regenerate import regenerate
 from patchkit.operations.sources import Workspace, load_workspace
 from patchkit.trees.memory import MemoryTree
@@ -235,3 +238,31 @@ def changed(files: dict[str, bytes], /, **changes: bytes | None) -> MemoryTree:
 def path_of(name: str) -> str:
     """The path of a file of the made-up Megatron."""
     return f"megatron/core/{name}.py"
+
+
+THEIRS = ("m/theirs.py", "m/theirs_too.py")
+"""Files that another series made."""
+
+
+def patched_by_another(version: str) -> MemoryTree:
+    """A tree that another series has patched, in files that the made-up one does not touch, with its record."""
+    found = tree(version)
+    pair = {"before": None, "after": blob_id(b"theirs\n")}
+    patch = {"name": "theirs", "digest": "sha256:1", "variant": "v.patch", "files": dict.fromkeys(THEIRS, pair)}
+    told = {"schema": 1, "tool": "0.9", "target": version, "commit": None, "series": f"sha256:{'4' * 64}"}
+    found.files[found.manifest_path] = json.dumps({**told, "patches": [patch]}).encode()
+    found.files |= dict.fromkeys(THEIRS, b"theirs\n")
+    return found
+
+
+def another_series(version: str) -> Problem:
+    """What apply and revert say of such a tree."""
+    series = workspace().sources.series
+    ours = f"{series.folder} ({series.digest.removeprefix('sha256:')[:8]})"
+    return Problem(
+        f"the series 44444444 (patchkit 0.9, for {version}) has applied it, and the tree has its record: {ours} is "
+        "another series",
+        path=THEIRS[0],
+        patch="theirs",
+        hint="one tree takes one series: take that one out first, `patchkit revert --patches` with its folder",
+    )

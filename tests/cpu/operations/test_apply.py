@@ -677,6 +677,45 @@ def test_a_record_that_another_apply_wrote_meanwhile_is_not_lost(tmp_path: Path)
     assert contents(tmp_path) == before
 
 
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_the_record_of_another_series_is_not_written_over_while_its_patches_are_in(*, dry_run: bool) -> None:
+    tree = made_up.patched_by_another("2.0")
+    before = dict(tree.files)
+    report = apply_in(made_up.workspace(), tree, dry_run=dry_run)
+
+    assert (report.ok, report.verdict, report.written) == (False, "refused", ())
+    assert report.problems == (made_up.another_series("2.0"),)
+    assert tree.files == before
+
+
+def test_what_is_patched_without_a_record_takes_none_away() -> None:
+    ready = prepare(made_up.workspace(), made_up.patched_by_another("2.0"), asked=None, recorded=False)
+    assert isinstance(ready, Ready)
+    changed = {path: text for path, text in PATCHED["2.0"].items() if UPSTREAM["2.0"].get(path) != text}
+    assert ready.edits == changed
+
+
+def test_a_record_of_another_series_of_which_nothing_is_in_the_tree_is_written_over() -> None:
+    tree = made_up.patched_by_another("2.0")
+    for path in made_up.THEIRS:
+        del tree.files[path]
+    assert apply_in(made_up.workspace(), tree).ok
+    clean = made_up.tree("2.0")
+    apply_in(made_up.workspace(), clean)
+    assert tree.files == clean.files
+
+
+def test_a_series_that_is_in_already_leaves_the_record_of_another_as_it_is() -> None:
+    tree = made_up.patched_by_another("2.0")
+    clean = made_up.tree("2.0")
+    apply_in(made_up.workspace(), clean)
+    tree.files = {**clean.files, **{path: tree.files[path] for path in (tree.manifest_path, *made_up.THEIRS)}}
+    before = dict(tree.files)
+    report = apply_in(made_up.workspace(), tree)
+    assert (report.ok, report.verdict) == (True, "already-applied")
+    assert tree.files == before
+
+
 def test_what_is_no_record_is_not_written_over() -> None:
     tree = made_up.tree("2.0")
     tree.files[MANIFEST] = b"{}"

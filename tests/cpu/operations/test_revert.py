@@ -3,8 +3,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec.structs import replace
 
-from patchkit.core.blobs import blob_id
 from patchkit.core.report import Problem, Report
 from patchkit.errors import TreeError
 from patchkit.operations.apply import apply_in
@@ -177,24 +177,15 @@ def test_what_is_no_record_stops_it_and_stays(record: bytes) -> None:
 
 
 def test_the_record_of_another_series_is_not_taken_away_while_its_patches_are_in() -> None:
-    tree = made_up.tree("2.0")
-    record = json.loads(applied("2.0").files[MANIFEST])
-    pair = {"before": None, "after": blob_id(b"theirs\n")}
-    theirs = {"name": "theirs", "digest": "sha256:1", "variant": "v.patch", "files": {"m/theirs.py": pair}}
-    tree.files[MANIFEST] = json.dumps({**record, "patches": [theirs]}).encode()
-    tree.files["m/theirs.py"] = b"theirs\n"
+    tree = made_up.patched_by_another("2.0")
     before = dict(tree.files)
     report = revert(tree)
 
     assert (report.ok, report.verdict, report.written) == (False, "refused", ())
-    assert report.problems == (
-        Problem(
-            "the record in the tree says that it is applied, and it is: another series did that",
-            path="m/theirs.py",
-            patch="theirs",
-            hint="take it out first, with the series that applied it: --patches DIR",
-        ),
-    )
+    assert report.problems == (made_up.another_series("2.0"),)
     assert tree.files == before
-    del tree.files["m/theirs.py"]
+    # One of its two files is enough.
+    del tree.files[made_up.THEIRS[0]]
+    assert revert(tree).problems == (replace(made_up.another_series("2.0"), path=made_up.THEIRS[1]),)
+    del tree.files[made_up.THEIRS[1]]
     assert revert(tree).written == (MANIFEST,)
