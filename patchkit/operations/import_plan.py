@@ -27,6 +27,7 @@ from patchkit.operations.import_units import (
     split_units,
     unit_result,
 )
+from patchkit.operations.import_wheel import unlike_wheel
 from patchkit.operations.known import Known
 from patchkit.operations.layers import Layer, layers, result
 from patchkit.progress import Reporter
@@ -85,6 +86,9 @@ def plan_import(
     fitted = fit_patches(patches, read)
     if isinstance(fitted, Misfits):
         return refused(patches, folder, base, fitted.repairs, _misfits(fitted, base, known.upstream))
+    other = unlike_wheel(patches, fitted.base, base, known, cache=cache, reporter=reporter)
+    if other:
+        return refused(patches, folder, base, fitted.repairs, other)
     under = {path: patched.get(path, text) for path, text in fitted.base.items()}
     alone = under == dict(fitted.base)
     taken = {patch.name for patch in series.patches} if series else set()

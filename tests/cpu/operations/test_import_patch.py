@@ -8,9 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from trees.repositories import git
+from trees.repositories import git, record
 from trees.snapshots import contents, lay
 
+import patchkit.operations.import_patch as module
 from patchkit.core.blobs import blob_id
 from patchkit.core.report import Problem
 from patchkit.errors import PatchFormatError, RevisionNotFoundError, StoreError, TreeError, UsageError
@@ -456,6 +457,39 @@ def test_patches_of_several_files_lie_on_each_other_and_are_called_after_them(tm
         ("ours", "a file of its own", ("01-common",)),
     ]
     assert after(tmp_path / "series") == {path_of("config"): blob_id(CONFIG_THREE)}
+
+
+def test_a_file_that_the_wheel_of_a_release_has_not_as_its_tag_is_refused_before_anything_is_made(
+    series: Path, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(repository, "checkout", "-q", "core_v1.1")
+    readme, version = "megatron/core/README.md", path_of("version")
+    lay(repository, {readme: b"one\n", version: b"VERSION = 1\n"})
+    record(repository, "Not in the wheel")
+    git(repository, "tag", "-f", "core_v1.1")
+    lay(repository, {readme: b"two\n", version: b"VERSION = 2\n", path_of("__init__"): b"two\n"})
+    given = write(tmp_path / "three.patch", git(repository, "diff") + "\n")
+    git(repository, "reset", "-q", "--hard")
+    lines = given.read_text().splitlines()
+    at = {name: lines.index(f"+++ b/{name}") + 2 for name in (readme, version)}
+    before = contents(series)
+    # It is refused before a copy of the series is made.
+    monkeypatch.delattr(module, "staged")
+    imported = take(given, series, megatron="1.1", repository=repository)
+
+    why = "and a release is patched as its wheel is"
+    assert (imported.ok, imported.verdict) == (False, "refused")
+    assert imported.problems == (
+        Problem(f"the wheel of v1.1 lacks it, {why}", readme, "1", at[readme], hint="take it out of the patch"),
+        Problem(
+            f"the wheel of v1.1 has another text of it than {repository}@core_v1.1, {why}",
+            version,
+            "1",
+            at[version],
+            hint="leave --git out to lay the patch on the wheel; find out who changed it, the tag or the wheel",
+        ),
+    )
+    assert contents(series) == before
 
 
 def test_lines_that_the_series_changes_already_are_refused(series: Path, repository: Path, tmp_path: Path) -> None:
