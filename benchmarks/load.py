@@ -154,6 +154,22 @@ def foreign(files: int) -> Callable[[], object]:
     return lambda: fit_patches([read_foreign(text, "large.patch")], lambda path: base if path[:4] == "pkg/" else None)
 
 
+def mails(count: int) -> Callable[[], object]:
+    """Fit so many mails of one file onto their base, each for a file of its own."""
+    from patchkit.core.foreign.fitting import fit_patches
+    from patchkit.core.foreign.lenient import read_foreign
+
+    head = b"From %040x Mon Sep 17 00:00:00 2001\nFrom: A <a@example.org>\nSubject: [PATCH %d/%d] Subtract\n\n---\n"
+    one, base = _diff(1, 2), b"".join(_source(SCOPE * 2))
+    text = b"".join(
+        head % (number + 1, number + 1, count) + one.replace(b"file_0.py", b"file_%d.py" % number) + b"-- \n2.40.0\n\n"
+        for number in range(count)
+    )
+    read = read_foreign(text, "series.mbox")
+    assert len(read.messages) == count
+    return lambda: fit_patches([read], lambda path: base if path[:4] == "pkg/" else None)
+
+
 def large_patch(megabytes: int) -> Callable[[], object]:
     """Read somebody's patch of so many megabytes, in files of 100 hunks."""
     from patchkit.core.foreign.lenient import read_foreign
@@ -275,6 +291,7 @@ SIZES: dict[str, tuple[Callable[[int], Callable[[], object]], tuple[int, ...]]] 
     "entries of a line": (long_line, (50_000, 100_000, 200_000)),
     "files of a patch, 10 hunks each": (parse, (125, 250, 500)),
     "files fitted, 10 hunks each": (foreign, (500, 1_000, 2_000)),
+    "mails fitted, a file each": (mails, (500, 1_000, 2_000)),
     "megabytes of a patch": (large_patch, (50, 100, 200)),
     "hunks of an imported patch": (imported, (500, 1_000, 2_000)),
     "hunks of an imported patch, split": (partial(imported, split=True), (200, 400)),

@@ -93,20 +93,19 @@ def fit_patches(patches: Sequence[ForeignPatch], read: Read) -> FittedPatch | Mi
         repairs.extend(foreign.repairs)
         paths = iter(touched_paths(foreign, lambda path: current(path) is not None))
         for message in foreign.messages:
-            before = dict(contents)
             parts: list[FilePatch] = []
             made: set[str] = set()
             named = [next(paths) for _ in message.files]
+            # What it finds, of its own files alone: a series may have thousands of messages.
+            before = {path: current(path) for pair in named for path in pair if path is not None}
             leaving = {
                 old for file, (old, new) in zip(message.files, named, strict=True) if file.renamed or new is None
             }
             for file, (old, new) in zip(message.files, named, strict=True):
-                text = None if old is None and new is None else current(old or new or "")
-                if new is not None:
-                    current(new)
+                text = None if old is None and new is None else contents[old or new or ""]
                 if old is not None and (file.renamed or file.copied):
                     # Two files may have changed names with each other: a name stands for what it was before the patch.
-                    text = before[old] if old in before else base[old]
+                    text = before[old]
                     if new is not None and contents[new] is not None and new not in leaving:
                         how = "renamed" if file.renamed else "copied"
                         problems.append(
@@ -126,7 +125,7 @@ def fit_patches(patches: Sequence[ForeignPatch], read: Read) -> FittedPatch | Mi
                 repairs.extend(fitted.repairs)
                 notes.extend(fitted.notes)
             if message.files:
-                messages.append(FittedMessage(message, _once(parts, {**base, **before}, contents)))
+                messages.append(FittedMessage(message, _once(parts, before, contents)))
     if problems:
         return Misfits(tuple(problems), tuple(repairs))
     # Looking for a path's prefix reads files that nothing touches.

@@ -184,3 +184,19 @@ def test_a_rename_and_a_copy_are_of_the_file_as_it_was_before_the_patch(
     assert expected == fitted.contents
     squashed = {file.path: place_file(file, TREE.get(file.path), {}) for file in fitted.squashed()}
     assert expected == {path: placed.content for path, placed in squashed.items() if isinstance(placed, FilePlaced)}
+
+
+def test_a_copy_in_a_later_mail_and_a_file_that_it_has_twice_are_of_what_the_mails_before_left() -> None:
+    edit = head("a/m/a.py", "b/m/a.py") + EDIT
+    more = head("a/m/a.py", "b/m/a.py") + NEXT
+    last = head("a/m/a.py", "b/m/a.py") + "@@ -8,2 +8 @@\n seven\n-eight\n"
+    text = mail("first", edit) + mail("second", more + last + renamed("m/a.py", "m/c.py", "copy"))
+    fitted = fit_patches([foreign(text)], TREE.get)
+    assert isinstance(fitted, FittedPatch)
+
+    both = CHANGED.replace(b"1\n", b"1\none and a half\n").replace(b"eight\n", b"")
+    assert fitted.contents == {"m/a.py": both, "m/c.py": CHANGED}
+    twice = next(file for file in fitted.messages[1].files if file.path == "m/a.py")
+    placed = place_file(twice, CHANGED, {})
+    assert isinstance(placed, FilePlaced)
+    assert placed.content == both
