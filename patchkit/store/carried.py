@@ -43,7 +43,7 @@ class PatchEdit(msgspec.Struct, frozen=True, kw_only=True):
 def edited_patch(text: bytes, file: str, edit: PatchEdit) -> bytes:
     """Return patch.yaml with ``edit`` made. Raises StoreError."""
     # ruamel is slow to import, and only writing needs it.
-    from patchkit.store.yaml_text import flow, insert_entry, quoted, rewrite_yaml  # noqa: PLC0415 - see above
+    from patchkit.store.yaml_rewriting import flow, insert_entry, quoted, rewrite_yaml  # noqa: PLC0415 - see above
 
     def change(document: Any) -> None:
         # A date as YAML has it is printed without quotes, as people write it.
@@ -106,7 +106,7 @@ _FIRST = ("id", "group", "file", "scope", "intent", "needed-when", "drop-when")
 
 def _plain(value: HunkSpec | LeftOut | NotNeeded | VariantSpec) -> Any:
     """Return an entry as people write it: what it is first, nothing that is empty, ranges in quotes."""
-    from patchkit.store.yaml_text import flow, literal, mapping, quoted  # noqa: PLC0415 - as above
+    from patchkit.store.yaml_rewriting import flow, literal, mapping, quoted  # noqa: PLC0415 - as above
 
     items: dict[str, Any] = msgspec.to_builtins(value)
     entry: dict[str, Any] = {}

@@ -71,7 +71,7 @@ def series_text(package: str, distribution: str, groups: Mapping[str, str], entr
 
 def extended_series(text: bytes, file: str, groups: Mapping[str, str], entries: Sequence[SeriesEntry]) -> bytes:
     """Return series.yaml with groups and patches added behind those that are there; comments are kept."""
-    from patchkit.store.yaml_text import add_entry, rewrite_yaml  # noqa: PLC0415 - only writing needs it
+    from patchkit.store.yaml_rewriting import add_entry, rewrite_yaml  # noqa: PLC0415 - only writing needs it
 
     def change(document: Any) -> None:
         for name, purpose in groups.items():
@@ -105,7 +105,7 @@ def versions_text(like: VersionsDocument, added: Sequence[Release | Branch | Pin
 
 def extended_versions(text: bytes, file: str, added: Release | PinnedCommit) -> bytes:
     """Return upstream_versions.yaml with one target more, releases in the order of versions; comments are kept."""
-    from patchkit.store.yaml_text import insert_entry, rewrite_yaml  # noqa: PLC0415 - only writing needs it
+    from patchkit.store.yaml_rewriting import insert_entry, rewrite_yaml  # noqa: PLC0415 - only writing needs it
 
     def change(document: Any) -> None:
         upstream = section_of(document)
@@ -138,7 +138,7 @@ def extended_patch(
 
     ``limits`` says by hunk id for which targets a hunk that stays is now: ``releases``, ``not-on``, ``only-on``.
     """
-    from patchkit.store.yaml_text import rewrite_yaml  # noqa: PLC0415 - only writing needs it
+    from patchkit.store.yaml_rewriting import rewrite_yaml  # noqa: PLC0415 - only writing needs it
 
     def change(document: Any) -> None:
         specs = document["hunks"]
@@ -181,7 +181,7 @@ def _replace_variants(old: Any, new: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _printed(value: Mapping[str, Any], comment: str) -> bytes:
-    from patchkit.store.yaml_text import print_rewritten  # noqa: PLC0415 - only writing needs it
+    from patchkit.store.yaml_rewriting import print_rewritten  # noqa: PLC0415 - only writing needs it
 
     return print_rewritten(value, comment)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from patchkit.store.yaml_text import parse_yaml, print_yaml, rewrite_yaml
+from patchkit.store.yaml_rewriting import rewrite_yaml
+from patchkit.store.yaml_text import parse_yaml, print_yaml
 
 WORKFLOW = ".github/workflows/patches.yml"
 HOOKS = ".pre-commit-config.yaml"

@@ -50,7 +50,7 @@ def add_blobs(path: Path, blobs: Mapping[str, Mapping[str, str]]) -> bytes:
 
     Ids that are recorded already are never changed: they say what a release *is*.
     """
-    from patchkit.store.yaml_text import add_entry, rewrite_yaml  # noqa: PLC0415 - only regenerate needs it
+    from patchkit.store.yaml_rewriting import add_entry, rewrite_yaml  # noqa: PLC0415 - only regenerate needs it
 
     def change(document: Any) -> None:
         upstream = section_of(document)
@@ -70,7 +70,7 @@ def add_releases(path: Path, releases: Iterable[Release], remarks: Mapping[str, 
     """
     from packaging.version import Version  # noqa: PLC0415 - slow, and needed here alone
 
-    from patchkit.store.yaml_text import insert_entry, rewrite_yaml  # noqa: PLC0415 - see add_blobs
+    from patchkit.store.yaml_rewriting import insert_entry, rewrite_yaml  # noqa: PLC0415 - see add_blobs
 
     def change(document: Any) -> None:
         upstream = section_of(document)
@@ -97,7 +97,7 @@ def _entry(release: Release, remarks: Mapping[str, str]) -> Any:
     """Return a release as people write it."""
     from datetime import date  # noqa: PLC0415 - needed here alone
 
-    from patchkit.store.yaml_text import flow, mapping, plain, quoted, remark  # noqa: PLC0415 - see add_blobs
+    from patchkit.store.yaml_rewriting import flow, mapping, plain, quoted, remark  # noqa: PLC0415 - see add_blobs
 
     values: dict[str, Any] = {
         "version": plain(release.version),

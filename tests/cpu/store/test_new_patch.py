@@ -25,7 +25,8 @@ from patchkit.store.new_patch import (
     variant_text,
     versions_text,
 )
-from patchkit.store.yaml_text import parse_yaml, rewrite_yaml
+from patchkit.store.yaml_rewriting import rewrite_yaml
+from patchkit.store.yaml_text import parse_yaml
 
 DOCUMENT = PatchDocument(
     schema=SCHEMA,
