@@ -37,26 +37,40 @@ def layers(series: Series, target: Target, read: Callable[[str], bytes | None]) 
     found: list[Layer] = []
     for patch in series.patches:
         variants = variants_for(patch.document, target)
-        if not variants:
-            continue
-        name = variants[0].file
-        text = patch.variant(name)
-        before: dict[str, bytes | None] = {}
-        after: dict[str, bytes | None] = {}
-        placed: dict[str, tuple[Placed, ...]] = {}
-        scopes = patch.scopes
-        for file in text.files:
-            path = file.path
-            before[path] = contents[path] if path in contents else read(path)
-            result = place_file(file, before[path], scopes)
-            if isinstance(result, FileRefused):
-                hunk = next(hunk for hunk in result.hunks if isinstance(hunk, NotPlaced))
-                where = str(patch.folder / "variants" / name)
-                raise StoreError(where, f"{path}, hunk {hunk.hunk}", f"{target.title}: {hunk.refusal.value}")
-            contents[path] = after[path] = result.content
-            placed[path] = result.hunks
-        found.append(Layer(patch, name, text, before, after, placed))
+        if variants:
+            layer = lay(
+                patch,
+                variants[0].file,
+                lambda path: contents[path] if path in contents else read(path),
+                about=f"{target.title}: ",
+            )
+            contents.update(layer.after)
+            found.append(layer)
     return tuple(found)
+
+
+def lay(patch: SeriesPatch, variant: str, read: Callable[[str], bytes | None], *, about: str = "") -> Layer:
+    """Return a patch by its ``variant`` (a file name) on what ``read`` gives for each file that it touches.
+
+    Raises StoreError that names variant, file and hunk when one does not fit, with the lines where it could stand if
+    there are several; ``about`` stands in front of the reason.
+    """
+    text = patch.variant(variant)
+    before: dict[str, bytes | None] = {}
+    after: dict[str, bytes | None] = {}
+    placed: dict[str, tuple[Placed, ...]] = {}
+    scopes = patch.scopes
+    for file in text.files:
+        before[file.path] = read(file.path)
+        result = place_file(file, before[file.path], scopes)
+        if isinstance(result, FileRefused):
+            hunk = next(hunk for hunk in result.hunks if isinstance(hunk, NotPlaced))
+            where = str(patch.folder / "variants" / variant)
+            lines = f" (lines {', '.join(map(str, hunk.lines))})" if hunk.lines else ""
+            raise StoreError(where, f"{file.path}, hunk {hunk.hunk}", f"{about}{hunk.refusal.value}{lines}")
+        after[file.path] = result.content
+        placed[file.path] = result.hunks
+    return Layer(patch, variant, text, before, after, placed)
 
 
 def result(found: tuple[Layer, ...]) -> dict[str, bytes | None]:

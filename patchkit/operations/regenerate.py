@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.difference import print_git_patch
-from patchkit.core.model import Patch
-from patchkit.core.placement import FileRefused, NotPlaced, place_file
 from patchkit.core.series import SCHEMA, BlobPair, LockDocument, PatchLock, TargetLock
 from patchkit.core.upstream import Target, VersionsDocument, targets
 from patchkit.errors import PatchFormatError, PatchkitError, StoreError
 from patchkit.operations.answer import failed_checks
 from patchkit.operations.checks import run_checks
 from patchkit.operations.coverage import refuse_bad_ranges, variants_for, why_not_needed
+from patchkit.operations.layers import lay
 from patchkit.operations.series_files import read_series_files, undo_interrupted_write, write_series_files
 from patchkit.operations.sources import cached_release, fetch_release
 from patchkit.progress import Reporter, silent
@@ -205,29 +204,26 @@ def _lay(
 
     Files that no patch has touched yet are read from ``tree``, into ``first`` as well.
     """
-    name, variant = _choose(patch, target)
-    if name is None or variant is None:
+    name = _choose(patch, target)
+    if name is None:
         return None, {}
-    pairs: dict[str, BlobPair] = {}
-    scopes = patch.scopes
-    for file in variant.files:
-        if file.path not in contents:
-            contents[file.path] = first[file.path] = tree.read(file.path)
-            _same_as_recorded(target, file.path, first[file.path])
-        before = contents[file.path]
-        placed = place_file(file, before, scopes)
-        if isinstance(placed, FileRefused):
-            hunk = next(hunk for hunk in placed.hunks if isinstance(hunk, NotPlaced))
-            where = str(patch.folder / "variants" / name)
-            lines = f" (lines {', '.join(map(str, hunk.lines))})" if hunk.lines else ""
-            raise StoreError(where, f"{file.path}, hunk {hunk.hunk}", hunk.refusal.value + lines)
-        contents[file.path] = placed.content
-        pairs[file.path] = BlobPair(blob_id_if_any(before), blob_id_if_any(placed.content))
-    return name, pairs
+
+    def before(path: str) -> bytes | None:
+        if path not in contents:
+            contents[path] = first[path] = tree.read(path)
+            _same_as_recorded(target, path, first[path])
+        return contents[path]
+
+    layer = lay(patch, name, before)
+    contents.update(layer.after)
+    blobs = (
+        (path, blob_id_if_any(layer.before[path]), blob_id_if_any(content)) for path, content in layer.after.items()
+    )
+    return name, {path: BlobPair(found, left) for path, found, left in blobs}
 
 
-def _choose(patch: SeriesPatch, target: Target) -> tuple[str | None, Patch | None]:
-    """Return the name and text of the variant for ``target``; None for both when the patch is not needed there."""
+def _choose(patch: SeriesPatch, target: Target) -> str | None:
+    """Return the name of the variant for ``target``; None when the patch is not needed there."""
     file = str(patch.folder / "patch.yaml")
     variants = variants_for(patch.document, target)
     reason = why_not_needed(patch.document.not_needed, target)
@@ -239,8 +235,8 @@ def _choose(patch: SeriesPatch, target: Target) -> tuple[str | None, Patch | Non
     if not variants:
         if reason is None:
             raise StoreError(file, "variants", f"no variant is for {target.title}")
-        return None, None
-    return variants[0].file, patch.variant(variants[0].file)
+        return None
+    return variants[0].file
 
 
 def _same_as_recorded(target: Target, path: str, content: bytes | None) -> None:
@@ -260,7 +256,7 @@ def _keep(series: Series, target: Target, old: LockDocument | None, generated: P
     if entry is None or old is None:
         return "has no entry in the lock yet, and its source is out of reach"
     for patch in series.patches:
-        name, _ = _choose(patch, target)
+        name = _choose(patch, target)
         locked = entry.patches.get(patch.name)
         if locked is None or locked.variant != name:
             return f"{patch.name} changed its variant, and the source is out of reach"

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from patchkit.errors import StoreError
 from patchkit.operations.layers import layers, result
+from patchkit.operations.regenerate import build_target
+from patchkit.trees.memory import MemoryTree
 
 from .made_up import PATCHED, RELEASES, TOUCHED, UPSTREAM, path_of, workspace
 
@@ -35,3 +38,21 @@ def test_a_hunk_that_does_not_fit_is_an_error_that_names_it() -> None:
         StoreError, match=r"v1\.patch: megatron/core/config\.py, hunk grads-config: v2\.0: its old lines"
     ):
         layers(workspace().sources.series, workspace().named("2.0"), {**UPSTREAM["2.0"], path_of("config"): b"\n"}.get)
+
+
+def test_a_hunk_that_could_stand_in_several_places_is_told_with_their_lines_by_layers_and_regenerate() -> None:
+    twice = {**UPSTREAM["2.0"], path_of("mode"): b"# one more line\n" + UPSTREAM["2.0"][path_of("mode")] * 2}
+    target = replace(workspace().named("2.0"), blobs={})
+    sources = workspace().sources.series
+    said = "its old lines are in its scope more than once (lines 3, 8)"
+    with pytest.raises(StoreError) as caught:
+        layers(sources, target, twice.get)
+    assert (
+        caught.value.message
+        == f"{sources.folder}/mode/variants/v2.patch: {path_of('mode')}, hunk mode-guard: v2.0: {said}"
+    )
+    with pytest.raises(StoreError) as caught:
+        build_target(sources, target, MemoryTree(twice))
+    assert (
+        caught.value.message == f"{sources.folder}/mode/variants/v2.patch: {path_of('mode')}, hunk mode-guard: {said}"
+    )
