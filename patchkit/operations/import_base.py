@@ -258,7 +258,7 @@ def pinned_commit(tree: GitTree, upstream: Upstream, note: str = "", name: str |
     Without a ``name`` it is called by its commit.
     """
     seconds = int(tree.ask("log", "-1", "--format=%ct", tree.commit).split()[0])
-    containing = tree.ask("for-each-ref", "--contains", tree.commit, "--format=%(refname:short)", "refs/heads")
+    containing = tree.ask("for-each-ref", "--contains", tree.commit, "--format=%(refname:strip=2)", "refs/heads")
     branches = containing.decode("utf-8", "replace").split()
     usual = [name for name in ("main", "dev") if name in branches]
     return PinnedCommit(

@@ -10,6 +10,7 @@ import msgspec
 from patchkit.core.carry_report import CommitReport, pull_request
 from patchkit.errors import TreeError
 from patchkit.trees.git import GitTree
+from patchkit.trees.git_folder import refuse_odd_files
 
 SECONDS = 2.0
 """Time that may be spent on one hunk; blame and log take longer on a slow disk, and the answer is a help only."""
@@ -82,6 +83,7 @@ def _blamed(tree: GitTree, span: str, touched: Touched, seconds: float) -> list[
     if last < first:
         return []
     tree.program.refuse_odd_setting("blame.ignorerevsfile")
+    refuse_odd_files(tree.repository, [tree.repository / ".mailmap"])
     where = f"-L{first},{last}"
     asked = ("blame", "--porcelain", "--no-textconv", where, span, "--", touched.path)
     printed = tree.ask(*asked, environment=_no_index(tree), seconds=seconds)

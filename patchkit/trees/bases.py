@@ -111,7 +111,7 @@ def _intervals(tree: GitTree, known: Mapping[str, bool]) -> tuple[Interval, ...]
 
 
 def _tags(tree: GitTree) -> dict[str, list[str]]:
-    listed = tree.ask("for-each-ref", "--format=%(objectname) %(*objectname) %(refname:short)", "refs/tags").decode()
+    listed = tree.ask("for-each-ref", "--format=%(objectname) %(*objectname) %(refname:strip=2)", "refs/tags").decode()
     tags: dict[str, list[str]] = {}
     for line in listed.splitlines():
         own, *peeled, name = line.split()

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from patchkit.errors import TreeError
 from patchkit.reading import kind_of, read_regular
+from patchkit.trees.git_names import alternates, packs, symbolic
 
 _NAMED = (
     *("HEAD", "FETCH_HEAD", "ORIG_HEAD", "commondir", "config", "config.worktree", "gitdir", "index", "packed-refs"),
@@ -22,16 +23,19 @@ _NAMED = (
     *("objects/info/alternates", "objects/info/commit-graph", "objects/info/http-alternates", "objects/info/packs"),
 )
 """Files that git reads without being asked for them."""
-_ALL = ("objects/info/commit-graphs", "objects/pack", "refs", "reftable")
-"""Folders in which it reads whatever there is."""
+_ALL = ("objects/info/commit-graphs", "objects/pack", "reftable", "remotes", "branches")
+"""Folders in which it reads whatever there is, or may; ``refs`` is another one."""
+_OF_A_WORKTREE = ("HEAD", "commondir", "config.worktree", "gitdir", "locked")
+"""Files of other worktrees that it reads, to tell what is checked out where."""
+_SEVERAL = "multi-pack-index"
+_TELLING = ("HEAD", "commondir")
+"""Files that tell whether a folder is a repository."""
 _MAPPED = (".pack", ".idx", ".rev", ".graph", ".bitmap", ".mtimes", "commit-graph", "multi-pack-index")
 """Ends of the names of what git reads in pieces, however large it is."""
 _LARGEST = 256 << 20
 """Bytes of anything else: the largest repositories have an index and packed references of a tenth of that."""
 _LARGEST_LINK = 1 << 16
 """Bytes of a file that names a folder."""
-_MOST_ALTERNATES = 5
-"""Repositories behind each other whose objects are borrowed: git itself follows no more."""
 
 
 class GitFolder(NamedTuple):
@@ -91,19 +95,60 @@ def refuse_odd_files(repository: Path, files: Iterable[Path]) -> None:
 
 
 def files_read(folder: GitFolder) -> Iterator[Path]:
-    """Yield the files that git reads whatever it is asked, references, and packs, also of those that lend objects."""
-    for one in dict.fromkeys(folder):
+    """Yield the files that git reads whatever it is asked, references, and packs, also of those that lend objects.
+
+    Each has to be looked at before the next one is asked for: what a reference or a list names is read for that.
+    """
+    folders = tuple(dict.fromkeys(folder))
+    for one in folders:
         yield from (one / name for name in _NAMED)
         yield from one.glob("sharedindex.*")
         for name in _ALL:
             yield from _below(one / name)
+        yield from _references(folders, one)
+    for other in _entries(folder.common / "worktrees"):
+        yield from (other / name for name in _OF_A_WORKTREE)
+        yield from _references(folders, other)
     own = folder.common / "objects"
+    yield from _named_by_indexes(own)
     yield from _loose(own)
-    for objects in _alternates(own):
+    for objects in alternates(own):
         yield from (objects / "info" / name for name in ("alternates", "commit-graph"))
         yield from _below(objects / "info" / "commit-graphs")
         yield from _below(objects / "pack")
+        yield from _named_by_indexes(objects)
         yield from _loose(objects)
+
+
+def files_tried(repository: Path) -> Iterator[Path]:
+    """Yield the files that git reads to find out whether ``repository`` is one, or has one in ``.git``."""
+    for folder in (repository / ".git", repository):
+        yield from (folder / name for name in _TELLING)
+
+
+def logs(folder: GitFolder) -> Iterator[Path]:
+    """Yield the logs of references, which git reads for ``main@{1}``."""
+    for one in dict.fromkeys(folder):
+        yield from _below(one / "logs")
+
+
+def _references(folders: Iterable[Path], one: Path) -> Iterator[Path]:
+    """Yield the references below the folder ``one`` of a repository, and the files to which symbolic ones lead."""
+    for file in (one / "HEAD", *_below(one / "refs")):
+        yield file
+        yield from symbolic(folders, file)
+
+
+def _named_by_indexes(objects: Path) -> Iterator[Path]:
+    yield from packs(objects / "pack" / _SEVERAL)
+    for index in _entries(objects / "pack" / f"{_SEVERAL}.d"):
+        yield from packs(index)
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    # Where it cannot be read, git will say what is the matter.
+    with suppress(OSError), os.scandir(folder) as entries:
+        yield from (Path(entry.path) for entry in entries)
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -117,28 +162,8 @@ def _below(folder: Path) -> Iterator[Path]:
 def _loose(objects: Path) -> Iterator[Path]:
     """Yield what stands in the place of an object and is no plain file; to look at each of thousands takes too long."""
     for folder in objects.glob("[0-9a-f][0-9a-f]"):
-        # Where it cannot be read, git will say what is the matter.
         with suppress(OSError), os.scandir(folder) as entries:
             yield from (Path(entry.path) for entry in entries if not entry.is_file(follow_symlinks=False))
-
-
-def _alternates(objects: Path) -> Iterator[Path]:
-    """Yield the folders of objects that ``objects`` borrows from, and those that these do."""
-    waiting = [(objects, 0)]
-    seen = {objects}
-    while waiting:
-        borrower, depth = waiting.pop()
-        try:
-            lines = read_regular(borrower / "info" / "alternates").split(b"\n")
-        except OSError:
-            continue
-        for line in lines:
-            lender = borrower / os.fsdecode(line)
-            if line and not line.startswith(b"#") and b"\0" not in line and lender not in seen:
-                seen.add(lender)
-                yield lender
-                if depth < _MOST_ALTERNATES:
-                    waiting.append((lender, depth + 1))
 
 
 def refuse_links(folder: GitFolder, ref: str) -> None:
@@ -153,3 +178,16 @@ def refuse_links(folder: GitFolder, ref: str) -> None:
             if path.is_symlink():
                 raise TreeError(f"{path} is a link, and git would write where it leads")
         refuse_odd_files(folder.common, [path])
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Yield the files below a working folder that git reads to tell which files are ignored.
+
+    Those are its .gitignore files, and what tells whether a folder is a repository of its own.
+    """
+    for where, folders, files in os.walk(folder):
+        yield from (Path(where, name) for name in (*folders, *files) if name == ".gitignore")
+        if ".git" in folders or ".git" in files:
+            link = Path(where, ".git")
+            own = link.parent / _line(link).partition(": ")[2] if link.is_file() else link
+            yield from (own / name for name in _TELLING)

@@ -14,7 +14,8 @@ from pathlib import Path
 from patchkit.errors import RevisionNotFoundError, TreeError
 from patchkit.reading import read_regular
 from patchkit.trees.clone_damage import damage
-from patchkit.trees.git_folder import GitFolder, files_read, guessed, refuse_odd_files
+from patchkit.trees.git_folder import GitFolder, files_below, files_read, files_tried, guessed, logs, refuse_odd_files
+from patchkit.trees.git_names import asked
 
 _OWN_SETTINGS = (
     # What is written must not depend on whose machine it is, and nobody's hooks are ours to run.
@@ -27,8 +28,13 @@ _OWN_SETTINGS = (
     "maintenance.auto=false",
     "gc.auto=0",
     "log.showSignature=false",
+    # Else a reference of the name of an id is looked for, as a file of any kind in the clone.
+    "core.warnAmbiguousRefs=false",
     # `git show` reads a file for it that a clone's settings may name, and of a device it reads for ever.
     "log.mailmap=false",
+    # `git blame` cannot be told to go without.
+    "mailmap.file=/dev/null",
+    "mailmap.blob=",
     # With a single path, `git log` would look for its older names, and leave out commits that it does not reach so.
     "log.follow=false",
     "format.pretty=medium",
@@ -57,6 +63,7 @@ class GitProgram:
 
     def __init__(self, repository: Path, *, download: bool = True) -> None:
         self.repository = repository
+        refuse_odd_files(repository, files_tried(repository))
         folder = guessed(repository)
         if folder is None:
             raise TreeError(f"{repository} is not a git repository")
@@ -128,7 +135,7 @@ class GitProgram:
         except OSError:
             return _UNKNOWN  # git will say what is the matter, and nothing is downloaded before that
         # Of a partial clone alone git downloads.
-        if not any(word in text for word in (b"promisor", b"partialclone", b"include", b"hook", b"ignorerevsfile")):
+        if not any(word in text for word in (b"promisor", b"partialclone", b"include", b"hook", *_FILES)):
             return ()
         command = ["config", "--list", "--name-only", "--show-scope", "-z"]
         try:
@@ -140,11 +147,16 @@ class GitProgram:
         # A git that knows no scopes (before 2.26) is not believed.
         return [name for scope, name in scoped if scope in ("local", "worktree")] if status == 0 else _UNKNOWN
 
-    def refuse_odd_setting(self, name: str) -> None:
-        """Raise TreeError when a setting of the repository, its name in small letters, names a file without an end."""
-        if name in self.named:
-            values = os.fsdecode(self.output("config", "--type=path", "--get-all", "-z", name)).split("\0")
-            refuse_odd_files(self.repository, (self.repository / value for value in values if value))
+    def refuse_odd_setting(self, name: str, *folders: Path) -> None:
+        """Raise TreeError when a setting of the repository, its name in small letters, names a file without an end.
+
+        A name that is relative is one of a file in the repository, or in one of ``folders``.
+        """
+        if name in self.named or self.named.issuperset(_UNKNOWN):
+            status, out, _problem = self.run(["config", "--type=path", "--get-all", "-z", name])
+            values = os.fsdecode(out).split("\0") if status == 0 else []
+            files = (folder / value for folder in (self.repository, *folders) for value in values if value)
+            refuse_odd_files(self.repository, files)
 
     @property
     def shallow(self) -> bool:
@@ -222,6 +234,7 @@ class GitProgram:
 
         Without them a command is stopped after a quarter of an hour, and TreeError raised.
         """
+        self._refuse_odd_names(command, stdin)
         own = {**dict.fromkeys(_PLACES), _CEILING: self._above(), **self.environment, **(environment or {})}
         try:
             return run_git(command, self.repository, stdin=stdin, environment=own, seconds=seconds or _LONGEST)
@@ -230,7 +243,19 @@ class GitProgram:
                 raise
             raise TreeError(f"git cannot read {self.repository}: {error}", hint=_WAITS) from error
 
+    def _refuse_odd_names(self, command: Sequence[str], stdin: bytes) -> None:
+        """Raise TreeError when git would wait for a file that a word of the command names, taken for a revision."""
+        words = [word for word in command[1:] if not word.startswith("-")]
+        if command[0] == "cat-file":
+            # Nearly always ids, which are no names.
+            words += [os.fsdecode(line) for line in stdin.splitlines() if not _OF_AN_ID.match(line)]
+        for word in words:
+            refuse_odd_files(self.repository, asked((self.folder, self.common), word))
+            if "@{" in word:
+                refuse_odd_files(self.repository, logs(GitFolder(self.folder, self.common)))
 
+
+_OF_AN_ID = re.compile(rb"[0-9a-f]{40}")
 _WAITS = "is there a named pipe among its files, or does the disk not answer?"
 _PLACES = (
     *("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"),
@@ -244,6 +269,8 @@ _RUNS = re.compile(
 )
 """Settings that make a download run something, or write a file of their choice (git-config(1))."""
 _HOOK = re.compile(r"hook\.(.+)\.(?:command|event)", re.IGNORECASE | re.DOTALL)
+_FILES = (b"ignorerevsfile", b"excludesfile")
+"""In the settings that name a file which is read for a question of ours."""
 _UNKNOWN = ("core.sshcommand",)
 
 
@@ -328,10 +355,12 @@ def ignored_files(repository: Path, folder: Path) -> frozenset[str]:
 
     The folder need not be a checkout; its own .gitignore files have their say. Raises TreeError.
     """
-    refuse_odd_files(folder, folder.rglob(".gitignore"))
+    refuse_odd_files(folder, files_below(folder))
+    program = GitProgram(repository)
+    program.refuse_odd_setting("core.excludesfile", folder)
     where = {"GIT_WORK_TREE": os.fspath(folder.resolve())}
     command = ("ls-files", "--others", "--ignored", "--exclude-standard", "-z")
-    listing = GitProgram(repository).output(*command, environment=where)
+    listing = program.output(*command, environment=where)
     return frozenset(os.fsdecode(path) for path in listing.split(b"\0") if path)
 
 
