@@ -162,22 +162,28 @@ def _below(folder: Path) -> Iterator[Path]:
 def _loose(objects: Path) -> Iterator[Path]:
     """Yield what stands in the place of an object and is no plain file; to look at each of thousands takes too long."""
     for folder in objects.glob("[0-9a-f][0-9a-f]"):
+        if folder.is_symlink():
+            yield folder  # git would write where it leads
         with suppress(OSError), os.scandir(folder) as entries:
             yield from (Path(entry.path) for entry in entries if not entry.is_file(follow_symlinks=False))
 
 
 def refuse_links(folder: GitFolder, ref: str) -> None:
-    """Raise TreeError when a link, or something else than a file, stands where git writes ``ref`` or its log.
+    """Raise TreeError when a link, or something else than a file, stands where git writes ``ref``, a new one, or a log.
 
-    git follows it: a line with the words of the clone's settings would end up in a file of its maker's choice.
+    git follows it: a line with the words of the clone's settings would end up in a file of its maker's choice. A file
+    in the place of ``ref`` is the name of another reference, which git would write instead, or damaged.
     """
-    for name in (ref, f"logs/{ref}"):
-        path = folder.common
+    # The log of HEAD is written as well where HEAD leads to the new reference.
+    for start, name in ((folder.common, ref), (folder.common, f"logs/{ref}"), *((one, "logs/HEAD") for one in folder)):
+        path = start
         for part in name.split("/"):
             path /= part
             if path.is_symlink():
                 raise TreeError(f"{path} is a link, and git would write where it leads")
         refuse_odd_files(folder.common, [path])
+    if (folder.common / ref).is_file():
+        raise TreeError(f"{folder.common / ref} is there, and names another reference that is not, or none")
 
 
 def files_below(folder: Path) -> Iterator[Path]:

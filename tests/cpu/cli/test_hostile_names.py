@@ -208,6 +208,42 @@ def test_names_of_authors_are_not_waited_for(
     )
 
 
+@pytest.mark.parametrize("leads", ["straight", "through another"])
+def test_no_log_is_written_where_a_link_of_the_clone_leads(
+    made_up: Command, tmp_path: Path, repository: Path, leads: str
+) -> None:
+    folder = repository / ".git"
+    lay(tmp_path, {"victim.txt": b"mine\n"})
+    if leads == "straight":
+        lay(folder, {"HEAD": b"ref: refs/heads/patched\n"})
+        link, said = folder / "logs" / "HEAD", "is a link, and git would write where it leads"
+    else:
+        lay(folder, {"refs/heads/patched": b"ref: refs/heads/other\n"})
+        link, said = folder / "logs" / "refs" / "heads" / "other", "is there, and names another reference"
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(tmp_path / "victim.txt")
+    done = made_up("apply", "--git", repository, "--megatron", "1.1", "--branch", "patched")
+
+    assert (done.code, said in done.err, (tmp_path / "victim.txt").read_bytes()) == (4, True, b"mine\n")
+
+
+def test_no_object_is_written_where_a_link_of_the_clone_leads(
+    made_up: Command, tmp_path: Path, repository: Path
+) -> None:
+    (tmp_path / "victim").mkdir()
+    link = next(
+        place for place in (repository / ".git" / "objects" / f"{n:02x}" for n in range(256)) if not place.exists()
+    )
+    link.symlink_to(tmp_path / "victim")
+    done = made_up("apply", "--git", repository, "--megatron", "1.1", "--branch", "patched")
+
+    assert (done.code, done.err.splitlines()[-1]) == (
+        4,
+        f"error: git cannot read {repository}: {link} is a link to a folder",
+    )
+
+
 @pytest.mark.parametrize("revision", ["odd", "odd~1", "odd^{commit}", "hooks/odd", "main@{1}", "worktrees/one/HEAD"])
 def test_no_revision_is_waited_for(repository: Path, revision: str) -> None:
     for place in ("odd", "hooks/odd", "logs/refs/heads/main", "worktrees/one/HEAD"):
