@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _MARK = ".patchkit-"
+_DIGITS = re.compile(r"[0-9a-f]{8}")
+"""What is behind it. Anything else is somebody else's file."""
 
 
 @contextmanager
@@ -52,12 +55,14 @@ def unfinished(place: Path, *, folder: bool = False) -> Iterator[Path]:
 
 def sweep(place: Path) -> None:
     """Remove what killed processes left that were building something for ``place``."""
+    start = f".{place.name}{_MARK}"
     try:
-        names = [name for name in os.listdir(place.parent) if name.startswith(f".{place.name}{_MARK}")]  # noqa: PTH208
+        names = [name for name in os.listdir(place.parent) if name.startswith(start)]  # noqa: PTH208
     except OSError:
         return
     for name in names:
-        _remove_if_left(place.with_name(name))
+        if _DIGITS.fullmatch(name, len(start)):
+            _remove_if_left(place.with_name(name))
 
 
 def remove_folder(place: Path) -> None:

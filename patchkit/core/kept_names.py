@@ -5,6 +5,7 @@ A patch that wrote its own record, journal or lock would say for patchkit what i
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 STATE: Final = ".patchkit"
@@ -13,13 +14,28 @@ MANIFEST: Final = f"{STATE}/manifest.json"
 """The record of a tree that was not installed."""
 RECORD: Final = "patchkit.json"
 """Name of the record in a metadata folder (``*.dist-info``)."""
-UNFINISHED: Final = ".patchkit-"
-"""In the names of hidden files that are to take another one's place: ``.patchkit-...``, ``.NAME.patchkit-...``."""
+_UNFINISHED: Final = re.compile(r"\.patchkit-[0-9a-f]*-[0-9]+|\..*\.patchkit-[0-9a-f]{8}", re.DOTALL)
+"""Names of hidden files that are to take another one's place (`trees/journal`, `unfinished`)."""
 
 _OURS: Final = "is where patchkit keeps its own files"
+_PASSING: Final = "is named like the files that patchkit makes beside others, and clears away"
 _SHORT_GIT: Final = "git~1"
-_SHORT_STATE: Final = "patchk~1"
-"""The short names that NTFS gives to ``.git`` and ``.patchkit``."""
+
+
+def _short(six: str, sum_: str, ending: str = "") -> re.Pattern[str]:
+    """Return the short names that NTFS gives to a file, as git has them (path.c, is_ntfs_dot_generic).
+
+    Of the first four of a folder the number is behind the first ``six`` letters; of others two of these and four digits
+    of a sum over the name are in their place, and fewer where the number gets longer.
+    """
+    hashed = (six[:2] + sum_)[:6]
+    cut = "|".join(f"{hashed[:count]}~[1-9][0-9]{{{6 - count}}}" for count in range(len(hashed) + 1))
+    return re.compile(rf"(?:{six}~[1-4]|{cut}){ending}")
+
+
+_SHORT_STATE: Final = _short("patchk", "b3e5")
+_SHORT_RECORD: Final = _short("patchk", "0ae7", r"\.jso")
+_SHORT_METADATA: Final = re.compile(r"[^.]{1,6}~[0-9]+\.dis")
 _IGNORED = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
 """Characters that HFS+ leaves out of a name when it compares (git's utf8.c has the same list)."""
 
@@ -32,10 +48,13 @@ def why_kept(path: str) -> str | None:
         return _OURS
     above = ""
     for part in map(_plain, path.split("/")):
-        if part.startswith(".") and UNFINISHED in part:
-            return _OURS
-        if above.endswith(".dist-info") and part in (RECORD, "record"):
-            return _OURS if part == RECORD else "is a list that follows from the files of an installed tree"
+        if part.startswith(".") and _UNFINISHED.fullmatch(part):
+            return _PASSING
+        if above.endswith(".dist-info") or _SHORT_METADATA.fullmatch(above):
+            if part == RECORD or _SHORT_RECORD.fullmatch(part):
+                return _OURS
+            if part == "record":
+                return "is a list that follows from the files of an installed tree"
         above = part
     return None
 
@@ -49,9 +68,9 @@ def leads_into_git(path: str) -> bool:
 
 def leads_into_state(path: str) -> bool:
     """Tell whether a part of ``path`` is what some system takes for the folder of patchkit's record and journal."""
-    if path.isascii() and "patchk" not in path.lower():
+    if path.isascii() and "patchk" not in path.lower() and "~" not in path:
         return False
-    return any(_plain(part) in (STATE, _SHORT_STATE) for part in path.split("/"))
+    return any(part == STATE or _SHORT_STATE.fullmatch(part) for part in map(_plain, path.split("/")))
 
 
 def _plain(part: str) -> str:

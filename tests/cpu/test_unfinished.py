@@ -56,11 +56,20 @@ def test_what_another_process_is_building_stays(tmp_path: Path, folder: bool) ->
 def test_a_link_with_such_a_name_and_what_it_leads_to_stay(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "letter").write_bytes(b"dear\n")
-    (tmp_path / ".place.patchkit-1").symlink_to(tmp_path / "theirs")
+    (tmp_path / ".place.patchkit-0123abcd").symlink_to(tmp_path / "theirs")
     sweep(tmp_path / "place")
 
-    assert names(tmp_path) == [".place.patchkit-1", "theirs"]
+    assert names(tmp_path) == [".place.patchkit-0123abcd", "theirs"]
     assert names(tmp_path / "theirs") == ["letter"]
+
+
+def test_files_that_are_only_named_in_that_way_stay(tmp_path: Path) -> None:
+    theirs = [".place.patchkit-", ".place.patchkit-0123abcd.txt", ".place.patchkit-0123abcg", ".place.patchkit-notes"]
+    for name in theirs:
+        (tmp_path / name).write_bytes(b"mine\n")
+    sweep(tmp_path / "place")
+
+    assert names(tmp_path) == theirs
 
 
 def test_a_failure_leaves_nothing(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from patchkit.unfinished import unfinished
 
 GIT = "leads into a git repository"
 OURS = "is where patchkit keeps its own files"
+PASSING = "is named like the files that patchkit makes beside others, and clears away"
 LIST = "is a list that follows from the files of an installed tree"
 
 
@@ -34,13 +35,28 @@ LIST = "is a list that follows from the files of an installed tree"
         (".patchkit./lock", OURS),
         (".patchkit::$INDEX_ALLOCATION/lock", OURS),
         ("PATCHK~1/lock", OURS),
+        ("a/patchk~4 .", OURS),
+        ("PAB3E5~1/lock", OURS),
+        ("pab3e~12/lock", OURS),
+        ("M~1.DIS/PATCHK~1.JSO", OURS),
+        ("MEGATR~2.DIS/pa0ae7~3.jso", OURS),
+        ("m-1.dist-info/patchk~2.jso", OURS),
+        ("MEGATR~1.DIS/RECORD", LIST),
         ("m-1.dist-info/.patchkit/lock", OURS),
         ("m-1.dist-info/patchkit.json", OURS),
         ("src/M-1.DIST-INFO/Patchkit.JSON", OURS),
-        ("a/.patchkit-1f-0", OURS),
-        ("a/.x.py.patchkit-1f", OURS),
+        ("a/.patchkit-1f-0", PASSING),
+        ("a/.x.py.patchkit-1f00ab2c", PASSING),
+        ("a/.X.py.PATCHKIT-1F00AB2C. ", PASSING),
         ("m-1.dist-info/RECORD", LIST),
         ("a/patchkit.json", None),
+        ("a/patchk~1.jso", None),
+        ("patchk~5/x", None),
+        ("patchk~12/x", None),
+        ("pab3e5~1x/y", None),
+        ("a/.patchkit-notes", None),
+        ("a/.x.py.patchkit-1f", None),
+        ("a/.x.py.patchkit-1f00ab2c.txt", None),
         ("a/RECORD", None),
         ("a/patchkit/x.py", None),
         ("patchkit", None),
@@ -68,5 +84,5 @@ def test_every_name_that_patchkit_uses_in_a_tree_is_kept(tmp_path: Path) -> None
             building.name,
         ]
 
-    assert [why_kept(name) for name in names] == [OURS] * len(names)
+    assert [why_kept(name) for name in names] == [OURS] * (len(names) - 2) + [PASSING] * 2
     assert GitTree.manifest_path.fget(object()) == MANIFEST  # type: ignore[attr-defined]

@@ -161,7 +161,7 @@ def test_in_a_whole_checkout_every_file_counts(source: GitTree) -> None:
 def test_files_of_gits_and_of_patchkits_are_never_captured(source: GitTree, tmp_path: Path) -> None:
     own = {
         ".PatchKit/lock": b"1\n",
-        "m/.x.py.patchkit-1f": b"x\n",
+        "m/.x.py.patchkit-1f00ab2c": b"x\n",
         ".patchkit-0-1": b"",
         ".git": b"gitdir: x\n",
     }
@@ -170,7 +170,7 @@ def test_files_of_gits_and_of_patchkits_are_never_captured(source: GitTree, tmp_
 
     assert compare(tree, [source], {}, "m", Choice(("**",))) == Compared(
         (),
-        ("patchkit's own, and left out: .PatchKit/lock, .patchkit-0-1, m/.x.py.patchkit-1f",),
+        ("patchkit's own, and left out: .PatchKit/lock, .patchkit-0-1, m/.x.py.patchkit-1f00ab2c",),
     )
 
 
