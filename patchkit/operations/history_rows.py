@@ -11,6 +11,7 @@ from patchkit.core.history.descent import cause
 from patchkit.core.history.graph import Commit, Graph
 from patchkit.core.history.spans import BadSpan, HunkState, bad_spans, spans_of
 from patchkit.core.history_report import BreakReport, CommitHistory, HunkHistory, Place, SpanReport, StateReport
+from patchkit.core.printing import printable
 from patchkit.operations.history_states import Row, StateTable
 
 MovedTo = Callable[[str, str], "str | None"]
@@ -20,7 +21,7 @@ MovedTo = Callable[[str, str], "str | None"]
 def place_of(commit: Commit) -> Place:
     """Return a commit for the report."""
     # A subject is anybody's text: no escape sequence in it may reach a terminal or a page.
-    subject = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in commit.subject)
+    subject = printable(commit.subject)
     return Place(
         id=commit.id,
         name=commit.id[:10],

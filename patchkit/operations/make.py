@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from patchkit.core.printing import printable
 from patchkit.core.report import Report
 from patchkit.core.series import PatchDocument
 from patchkit.core.upstream import Target
@@ -130,7 +131,7 @@ def apply_branch(
         commits.append(
             CommitSpec(
                 message=_commit_message(document, ready.target),
-                author_name=document.author.replace("\0", " "),
+                author_name=printable(" ".join(document.author.replace("\0", " ").split())),
                 author_email="patchkit@localhost",
                 author_date=f"{document.last_update}T00:00:00+00:00",
                 edits=edits,
@@ -203,5 +204,6 @@ def _commit_message(document: PatchDocument, target: Target) -> str:
         f"Origin: {document.origin}\nForwarded: {document.forwarded}\nPatchkit-Patch: {document.name}\n"
         f"Patchkit-Target: {target.name}\n"
     )
-    # YAML can hold a NUL; no argument or message of git's can.
-    return text.replace("\0", " ")
+    # YAML can hold a NUL; no argument or message of git's can. And a log is read in a terminal, or where marks of
+    # direction turn words around.
+    return printable(text.replace("\0", " "), but="\n\t")

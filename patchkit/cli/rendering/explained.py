@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from patchkit.cli.rendering.printable import one_line, printable
+from patchkit.cli.rendering.printable import one_line
 from patchkit.core.carry_report import drift_details
 from patchkit.core.explained import Explained, HunkExplained, Proposal
 from patchkit.core.panes import PaneLine, PaneRow
+from patchkit.core.printing import printable
 
 _NUMBER = 6
 """Columns of a line's number and of the mark behind it."""

@@ -12,7 +12,8 @@ from typing import Final
 
 from patchkit.cli.rendering.findings import Finding, counts, findings
 from patchkit.cli.rendering.places import Places
-from patchkit.cli.rendering.printable import no_command, one_line, printable
+from patchkit.cli.rendering.printable import no_command, one_line
+from patchkit.core.printing import printable
 from patchkit.core.upstream_report import UpstreamReport
 
 _SHOWN: Final = 10

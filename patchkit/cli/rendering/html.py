@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from patchkit.cli.rendering.printable import inert_markup, printable
+from patchkit.cli.rendering.printable import inert_markup
 from patchkit.cli.rendering.telling import size, verdict_told, worth_telling
 from patchkit.core.carry_report import drift_details
+from patchkit.core.printing import printable
 from patchkit.core.upstream_report import ConflictReport, HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
 
 SIGNS = {

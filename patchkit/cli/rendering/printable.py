@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from patchkit.core.printing import printable
+
 # What a runner of GitHub Actions takes for a command: `::name` at the start of a line, which wrapping can bring about
 # anywhere, and `##[name]` anywhere. `std::move` and the like are no commands.
 _COMMAND: Final = re.compile(r"(?<!\w)::(?=[\w-])|##\[")
@@ -21,13 +23,6 @@ _ANYWHERE: Final = re.compile(rf"(#(?:{_CODE})*#)(?=(?:{_CODE})*\[)")
 _BEYOND_ASCII: Final = re.compile(r"[^\x20-\x7e\n]")
 
 
-def printable(text: str) -> str:
-    """Return text with everything that does not print as a Python escape: controls, direction marks, surrogates."""
-    if text.isprintable():
-        return text
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
-
-
 def styled(text: str) -> str:
     """Return lines that may have colours of ``click.style`` with everything else that does not print as an escape.
 
@@ -35,10 +30,7 @@ def styled(text: str) -> str:
     runner of GitHub Actions takes for a command.
     """
     if not text.isprintable():
-        text = "".join(
-            part if at % 2 else "".join(each if each in "\n\t" else printable(each) for each in part)
-            for at, part in enumerate(_COLOUR.split(text))
-        )
+        text = "".join(part if at % 2 else printable(part, but="\n\t") for at, part in enumerate(_COLOUR.split(text)))
     return _ANYWHERE.sub(r"\1 ", _FIRST.sub(r"\1 ", text))
 
 

@@ -736,3 +736,16 @@ def test_a_nul_in_a_header_of_a_patch_is_a_blank_in_its_commit(tmp_path: Path) -
 
     assert apply_branch(odd, tmp_path / "repository", commit, "patched", asked="main", patches=["mode"]).ok
     assert git(tmp_path / "repository", "log", "-1", "--format=%an|%b", "patched").split("\n")[0] == "A B|a b"
+
+
+def test_what_does_not_print_is_an_escape_in_the_commit_of_a_patch(tmp_path: Path) -> None:
+    workspace = made_up.workspace()
+    series = workspace.sources.series
+    words = {"author": "A\u202eB\n", "description": "a\u2066b", "why": "naïve\x1b[2J\n\n\tand 漢字", "origin": "\udc80"}
+    patches = tuple(replace(patch, document=replace(patch.document, **words)) for patch in series.patches)
+    odd = replace(workspace, sources=replace(workspace.sources, series=replace(series, patches=patches)))
+    commit = made_up.repository(tmp_path / "repository")
+
+    assert apply_branch(odd, tmp_path / "repository", commit, "patched", asked="main", patches=["mode"]).ok
+    said = git(tmp_path / "repository", "log", "-1", "--format=%an|%B", "patched").split("\nForwarded")[0]
+    assert said == r"A\u202eB|mode: a\u2066b" + "\n\nnaïve\\x1b[2J\n\n\tand 漢字\n\nOrigin: \\udc80"

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.cli.rendering.printable import inert_json, inert_markup, no_command, one_line, printable, styled
+from patchkit.cli.rendering.printable import inert_json, inert_markup, no_command, one_line, styled
+from patchkit.core.printing import printable
 
 
 @pytest.mark.parametrize(
