@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from patchkit.core import scopes as scopes_module
 from patchkit.core.scopes import MODULE, Scope, named, scopes
 
 from .texts import texts
@@ -195,3 +196,83 @@ def test_any_bytes_have_the_module_as_their_first_scope(content: bytes) -> None:
 )
 def test_what_is_no_source_or_far_too_large_has_the_module_alone(content: bytes) -> None:
     assert scopes(content) == (Scope(MODULE, 0, content.count(b"\n")),)
+
+
+PIECES = (
+    b"import a\n",
+    b"def f(x):\n    return x\n",
+    b"class C:\n    def m(self):\n        pass\n\n    # the end\n",
+    b"@a(\n    b\n)\n@c\nasync def g():\n    yield\n# behind it\n",
+    b"if a:\n    def h():\n        pass\n",
+    b"else:\n    pass\n",
+    b"x = '''\n",
+    b"def in_a_string_or_not():\n    pass\n",
+    b"y = [\n",
+    b"]\n",
+    b"z = 1 + \\\n",
+    b"@only\n",
+    b"class Empty:\n",
+    b"def broken(:\n    pass\n",
+    b"try:\n    def tried(): return 1\n",
+    b"except A:\n    pass\n",
+    b"  # indented\n\n\x0c\n",
+    b"\xff\r\ndef after(): pass\r\n",
+    b"print 'old'\n",
+    b"def last(): pass",
+    b"w = 1 \\\n",
+    b"if b: \\\n",
+    b"async \\\n",
+)
+"""Statements, and what is none, or part of the next one."""
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join))
+def test_a_long_text_that_is_read_in_pieces_has_the_scopes_that_it_has_as_a_whole(content: bytes) -> None:
+    assert pieces(content) in (None, whole(content))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "is_read_in_pieces"),
+    [
+        ((0, 1, 2, 3, 1, 4, 18, 19), True),
+        ((1, 14, 15, 2, 8, 9, 16, 1), True),
+        ((1, 6, 7, 6, 1), False),
+        ((1, 8, 1), False),
+        ((1, 10, 1), False),
+        ((1, 12, 1), False),
+        ((1, 20, 1), False),
+        ((1, 20, 3), False),
+        ((1, 22, 1), False),
+        ((1, 21, 1), False),
+        ((1, 13, 1), False),
+        ((1, 5, 1), False),
+    ],
+)
+def test_pieces_are_whole_statements_without_an_error(numbers: tuple[int, ...], is_read_in_pieces: bool) -> None:
+    content = b"".join(PIECES[number] for number in numbers)
+
+    assert pieces(content) == (whole(content) if is_read_in_pieces else None)
+
+
+def test_a_text_with_a_very_long_piece_is_read_whole() -> None:
+    short, long = (b"def f():\n    x = 1" + b" + 1" * count + b"\n" for count in (32_700, 32_800))
+
+    assert (pieces(short), pieces(long)) == (whole(short), None)
+
+
+def test_a_long_text_is_read_in_pieces_and_a_short_one_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[bytes] = []
+    monkeypatch.setattr(scopes_module, "_by_pieces", read.append)
+    short, long = b"def f():\n    return 'short'\n", b"def f():\n    return 'long'\n" * 1000
+
+    assert [len(scopes(content)) for content in (short, long)] == [2, 1001]
+    assert read == [long]
+
+
+def pieces(content: bytes) -> list[Scope] | None:
+    return scopes_module._by_pieces(content)
+
+
+def whole(content: bytes) -> list[Scope]:
+    return scopes_module._definitions(content)
