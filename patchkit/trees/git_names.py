@@ -119,7 +119,8 @@ def alternates(objects: Path) -> Iterator[Path]:
         for name in entries(text):
             # However it is written: lists that name each other in many ways would be read for ever.
             lender = Path(os.path.realpath(borrower / name))
-            if lender not in seen:
+            # git passes over what is no folder, such as a name that is too long for one.
+            if lender not in seen and os.path.isdir(lender):  # noqa: PTH112 - Path.is_dir raises for such a name
                 seen.add(lender)
                 yield lender
                 if depth < _MOST_ALTERNATES:
@@ -168,5 +169,5 @@ def packs(index: Path) -> Iterator[Path]:
 
 def _packs_elsewhere(folder: Path, names: Iterable[bytes]) -> Iterator[Path]:
     for name in map(os.fsdecode, names):
-        if "/" in name:
-            yield from ((folder / name).with_suffix(suffix) for suffix in _OF_A_PACK)
+        if "/" in name and name.endswith(".idx"):
+            yield from (folder / f"{name[:-4]}{suffix}" for suffix in _OF_A_PACK)

@@ -136,6 +136,28 @@ def test_a_pack_that_an_index_of_several_names_elsewhere_is_looked_at(made_up: C
     )
 
 
+@pytest.mark.parametrize("name", [b"a" * 5000, b"/a" * 5000, b"nowhere", b'"\\377"'])
+def test_a_lender_that_is_no_folder_is_passed_over(
+    made_up: Command, tmp_path: Path, repository: Path, name: bytes
+) -> None:
+    lay(repository, {".git/objects/info/alternates": name + b"\n"})
+    done = made_up("apply", "--git", repository, "--megatron", "1.1", "--to", tmp_path / "new")
+
+    assert (done.code, (tmp_path / "new").is_dir()) == (0, True)
+
+
+@pytest.mark.parametrize("names", [b"/\0../..\0a/.\0./.idx\0", b"", b"a/" * 5000 + b".idx\0"])
+def test_an_index_of_several_packs_may_name_anything(
+    made_up: Command, tmp_path: Path, repository: Path, names: bytes
+) -> None:
+    end = (36 + len(names)).to_bytes(8, "big")
+    chunks = b"PNAM" + (36).to_bytes(8, "big") + b"\0\0\0\0" + end
+    lay(repository, {".git/objects/pack/multi-pack-index": b"MIDX\1\1\1\0\0\0\0\1" + chunks + names})
+    done = made_up("apply", "--git", repository, "--megatron", "1.1", "--to", tmp_path / "new")
+
+    assert (done.code, (tmp_path / "new").is_dir()) == (0, True)
+
+
 @pytest.mark.parametrize("name", ["HEAD", "commondir"])
 def test_looking_for_a_repository_waits_for_nothing(
     made_up: Command, tmp_path: Path, repository: Path, name: str
