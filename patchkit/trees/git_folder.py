@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from patchkit.errors import TreeError
 from patchkit.reading import kind_of, read_regular
-from patchkit.trees.git_names import alternates, packs, symbolic
+from patchkit.trees.git_names import alternates, leads_to, packs, symbolic
 
 _NAMED = (
     *("HEAD", "FETCH_HEAD", "ORIG_HEAD", "commondir", "config", "config.worktree", "gitdir", "index", "packed-refs"),
@@ -172,7 +172,7 @@ def refuse_links(folder: GitFolder, ref: str) -> None:
     """Raise TreeError when a link, or something else than a file, stands where git writes ``ref``, a new one, or a log.
 
     git follows it: a line with the words of the clone's settings would end up in a file of its maker's choice. A file
-    in the place of ``ref`` is the name of another reference, which git would write instead, or damaged.
+    in the place of ``ref`` may name another reference, which git would write instead.
     """
     # The log of HEAD is written as well where HEAD leads to the new reference.
     for start, name in ((folder.common, ref), (folder.common, f"logs/{ref}"), *((one, "logs/HEAD") for one in folder)):
@@ -182,8 +182,8 @@ def refuse_links(folder: GitFolder, ref: str) -> None:
             if path.is_symlink():
                 raise TreeError(f"{path} is a link, and git would write where it leads")
         refuse_odd_files(folder.common, [path])
-    if (folder.common / ref).is_file():
-        raise TreeError(f"{folder.common / ref} is there, and names another reference that is not, or none")
+    if leads_to(folder.common / ref):
+        raise TreeError(f"{folder.common / ref} is there, and names another reference, which git would write")
 
 
 def files_below(folder: Path) -> Iterator[Path]:

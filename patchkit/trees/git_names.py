@@ -51,7 +51,7 @@ def symbolic(folders: Iterable[Path], file: Path) -> Iterator[Path]:
     seen: set[str] = set()
     while waiting:
         place, depth = waiting.popleft()
-        name = _target(place)
+        name = leads_to(place)
         if name and name not in seen and depth < _MOST_SYMBOLIC and not name.startswith("refs/"):
             seen.add(name)
             for found in places(folders, name):
@@ -85,7 +85,7 @@ def places(folders: Iterable[Path], name: str) -> Iterator[Path]:
             yield folder / name.removeprefix("main-worktree/")
 
 
-def _target(file: Path) -> str:
+def leads_to(file: Path) -> str:
     """Return the name to which a symbolic reference leads, as git reads it; empty where it is none."""
     try:
         # Nearly all of many thousands are an id.
