@@ -1,7 +1,4 @@
-"""The git program, asked about one repository.
-
-GitPython is left to what reads objects one by one (`trees/git.py`): importing it takes longer than most questions here.
-"""
+"""The git program, asked about one repository."""
 
 from __future__ import annotations
 
@@ -78,8 +75,7 @@ class GitProgram:
         self.environment = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull}
         """What git is told beside the environment of this process."""
         # Everything that is started looks at the folder that was looked at here, however it would find one; inside a
-        # hook, git points at the hook's own repository; and a bare repository without settings is taken for a checkout
-        # by GitPython.
+        # hook, git points at the hook's own repository.
         self.environment |= {"GIT_DIR": os.fspath(self.folder), "GIT_COMMON_DIR": os.fspath(self.common)}
         if "GIT_OBJECT_DIRECTORY" in os.environ:
             self.environment["GIT_OBJECT_DIRECTORY"] = os.fspath(self.common / "objects")
@@ -235,13 +231,28 @@ class GitProgram:
         Without them a command is stopped after a quarter of an hour, and TreeError raised.
         """
         self._refuse_odd_names(command, stdin)
-        own = {**dict.fromkeys(_PLACES), _CEILING: self._above(), **self.environment, **(environment or {})}
+        own = self._environment(environment or {})
         try:
             return run_git(command, self.repository, stdin=stdin, environment=own, seconds=seconds or _LONGEST)
         except TimeoutError as error:
             if seconds is not None:
                 raise
             raise TreeError(f"git cannot read {self.repository}: {error}", hint=_WAITS) from error
+
+    def begin(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
+        """Begin a git command that is talked to: bytes in, bytes out, and its complaints are heard by nobody.
+
+        Whoever begins it ends it, and looks at what it is told to read. Raises TreeError without git.
+        """
+        return _begun(command, self.repository, self._environment({}), stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    @property
+    def patience(self) -> float:
+        """Seconds that one answer may take: longer where git may have to download it."""
+        return _SOON if "GIT_NO_LAZY_FETCH" in self.environment else _LONGEST
+
+    def _environment(self, more: Mapping[str, str]) -> dict[str, str | None]:
+        return {**dict.fromkeys(_PLACES), _CEILING: self._above(), **self.environment, **more}
 
     def _refuse_odd_names(self, command: Sequence[str], stdin: bytes) -> None:
         """Raise TreeError when git would wait for a file that a word of the command names, taken for a revision."""
@@ -304,23 +315,34 @@ def run_git(
 
     ``environment`` goes over that of this process; None takes a variable out of it.
     """
-    variables = {**os.environ, **_ENGLISH, **(environment or {})}
+    with _begun(command, folder, environment or {}, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            out, complaints = process.communicate(stdin, timeout=seconds)
+        except subprocess.TimeoutExpired as error:
+            process.kill()
+            raise TimeoutError(f"git {command[0]} took longer than {seconds:g} seconds") from error
+        except BaseException:
+            process.kill()
+            raise
+    return process.returncode, out, complaints.decode("utf-8", "replace").strip()
+
+
+def _begun(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str | None], *, stdin: int, stderr: int
+) -> subprocess.Popen[bytes]:
+    variables = {**os.environ, **_ENGLISH, **environment}
     settings = [part for setting in _OWN_SETTINGS for part in ("-c", setting)]
     try:
-        done = subprocess.run(
+        return subprocess.Popen(
             ["git", *settings, *command],  # noqa: S607 - the user's git, wherever it is
-            check=False,
             cwd=folder,
-            input=stdin,
-            capture_output=True,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
             env={name: value for name, value in variables.items() if value is not None},
-            timeout=seconds,
         )
-    except subprocess.TimeoutExpired as error:
-        raise TimeoutError(f"git {command[0]} took longer than {seconds:g} seconds") from error
     except OSError as error:
         raise no_git() from error
-    return done.returncode, done.stdout, done.stderr.decode("utf-8", "replace").strip()
 
 
 def no_git() -> TreeError:

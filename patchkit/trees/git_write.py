@@ -74,24 +74,27 @@ def commit_series(repository: Path, revision: str, branch: str, commits: Sequenc
     refuse_links(GitFolder(program.folder, program.common), ref)
     modes = {entry.path: entry.mode for entry in tree.entries()}
     made = [tree.commit]
+    nothing = "0" * len(tree.commit)
     with tempfile.TemporaryDirectory(prefix="patchkit-") as folder:
         environment = {"GIT_INDEX_FILE": os.path.join(folder, "index"), **_committer(program)}  # noqa: PTH118 - a string
         program.output("read-tree", tree.commit, environment=environment)
         for spec in commits:
             _refuse_links(tree.label, modes, spec.edits)
-            _stage(program, spec.edits, modes, environment)
+            _stage(program, spec.edits, modes, environment, nothing.encode())
             made.append(_committed(program, spec, made[-1], environment))
         # An old value of zeros makes git refuse when somebody else makes the branch first (git-update-ref).
-        program.output("update-ref", "-m", "patchkit: made", ref, made[-1], "0" * len(made[-1]))
+        program.output("update-ref", "-m", "patchkit: made", ref, made[-1], nothing)
     return made[1:]
 
 
-def _stage(program: GitProgram, edits: Edits, modes: dict[str, int], environment: Mapping[str, str]) -> None:
-    """Bring ``edits`` into the index of ``environment``; keep ``modes`` in step."""
+def _stage(
+    program: GitProgram, edits: Edits, modes: dict[str, int], environment: Mapping[str, str], nothing: bytes
+) -> None:
+    """Bring ``edits`` into the index of ``environment``; keep ``modes`` in step. ``nothing`` is the id of no object."""
     lines = []
     for path, content in edits.items():
         if content is None and modes.pop(checked(path), None) is not None:
-            lines.append(b"0 %s\t%s\0" % (b"0" * 40, os.fsencode(path)))
+            lines.append(b"0 %s\t%s\0" % (nothing, os.fsencode(path)))
     for path, content in edits.items():
         if content is not None:
             _refuse_clash(checked(path), modes)

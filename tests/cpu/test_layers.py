@@ -44,7 +44,6 @@ IMPORTERS: Mapping[str, frozenset[str]] = {
     "pyflakes": frozenset({"core/gating/names.py"}),
     "yaml": frozenset({"store/yaml_text.py"}),
     "ruamel": frozenset({"store/yaml_rewriting.py"}),
-    "git": frozenset({"trees/git.py"}),
     "unearth": frozenset({"trees/index_session.py"}),
     "httpx2": frozenset({"trees/index_session.py"}),
     "elftools": frozenset({"tms/elf.py"}),
@@ -195,8 +194,8 @@ def test_imports_of_the_package_point_one_way() -> None:
         ("cli/x.py", "import a, yaml", ["cli/x.py:1: yaml is imported here (yaml)"]),
         (
             "trees/directory.py",
-            "def f():\n    from git import Repo",
-            ["trees/directory.py:2: git is imported here (git.Repo)"],
+            "def f():\n    from unearth import PackageFinder",
+            ["trees/directory.py:2: unearth is imported here (unearth.PackageFinder)"],
         ),
         ("trees/git.py", "import torch.cuda", ["trees/git.py:1: torch is imported here (torch.cuda)"]),
         ("core/x.py", "import os.path", ["core/x.py:1: core is pure (os.path)"]),
@@ -223,7 +222,7 @@ def test_a_bad_import_is_found(path: str, source: str, expected: list[str]) -> N
         ("core/gating/names.py", "from pyflakes.checker import Checker"),
         ("store/yaml_text.py", "import yaml"),
         ("store/yaml_rewriting.py", "def f():\n    from ruamel.yaml import YAML"),
-        ("trees/git.py", "import git, os\nfrom patchkit.progress import silent"),
+        ("trees/index_session.py", "import unearth, os\nfrom patchkit.progress import silent"),
         ("operations/x.py", "from patchkit import __version__\nfrom patchkit.trees.git import GitTree"),
         ("cli/commands/x.py", "from patchkit.operations.apply import apply\nfrom patchkit.cli import text"),
         ("__main__.py", "from patchkit import __version__\nfrom patchkit.cli.main import run"),
@@ -237,7 +236,7 @@ def test_a_good_import_is_left_alone(path: str, source: str) -> None:
 # The commands that are about torch_memory_saver, or about it as well.
 OF_TMS = frozenset({"tms", "tms_cycle", "run", "doctor", "pins", "evidence"})
 
-HEAVY = ("git", "rich", "yaml", "ruamel", "elftools", "tree_sitter", "unearth", "httpx2", "torch", "megatron")
+HEAVY = ("rich", "yaml", "ruamel", "elftools", "tree_sitter", "unearth", "httpx2", "torch", "megatron")
 
 IMPORT_THE_COMMAND_LINE = "import patchkit.cli.main"
 ASK_FOR_THE_VERSION = """\

@@ -590,21 +590,6 @@ def test_an_exported_tree_is_the_same_as_the_checkout(repository: Path, tmp_path
 # Asking git, and who works here.
 
 
-def test_git_is_asked_without_the_library_that_reads_objects(repository: Path) -> None:
-    program = (
-        "import sys; from pathlib import Path; from patchkit.trees.git import GitTree\n"
-        "from patchkit.trees.git_program import ask_repository, identity\n"
-        f"place = Path({str(repository)!r}); tree = GitTree(place, 'v1'); tree.ask('show', '-s'); identity(place)\n"
-        "ask_repository(place, 'rev-parse', 'HEAD'); print(len(list(tree.paths())), 'git' in sys.modules)\n"
-        "tree.read('run.sh'); print('git' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=Path(__file__).parents[3], capture_output=True, text=True, check=True
-    )
-
-    assert done.stdout == "4 False\nTrue\n"
-
-
 def test_a_link_to_a_repository_with_a_nul_in_it_leads_nowhere(tmp_path: Path) -> None:
     (tmp_path / ".git").write_bytes(b"gitdir: a\0b\n")
 
