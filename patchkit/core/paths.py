@@ -1,11 +1,42 @@
-"""Globs over the paths of a tree."""
+"""Paths of a tree: what one may look like, and globs over them."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Final
+
+from patchkit.core.kept_names import leads_into_git
 
 _WILD = re.compile(r"[*?]")
+
+_LONGEST: Final = 4000
+"""Characters; systems take paths of 4096 bytes, the root's own included (PATH_MAX)."""
+
+
+def why_outside(path: str) -> str | None:
+    """Return why ``path`` names no place inside a tree; None where it does.
+
+    It does when it is relative, with forward slashes, and no part leads elsewhere. A part ``.git`` is refused as git
+    itself refuses it (fsck.hasDotgit): a patch file must not be able to plant a hook.
+    """
+    parts = path.split("/")
+    objections = (
+        (len(path) > _LONGEST, f"it has more than {_LONGEST} characters"),
+        (path.startswith("/"), "it is absolute"),
+        ("\\" in path, "it has a backslash"),
+        ("\0" in path, "it has a NUL"),
+        ("" in parts, "a part of it is empty"),
+        ("." in parts or ".." in parts, "a part of it is '.' or '..'"),
+        (path[1:2] == ":" and path[:1].isalpha(), "it begins with a drive letter"),
+        (leads_into_git(path), "it leads into a git repository"),
+    )
+    return next((reason for applies, reason in objections if applies), None)
+
+
+def shown(path: str) -> str:
+    """Return a path for a message: quoted, and cut where it is too long for any system."""
+    return repr(path if len(path) <= _LONGEST else path[:80] + "...")
 
 
 def is_glob(pattern: str) -> bool:

@@ -22,7 +22,7 @@ from patchkit.operations.rebase_signed import Signed
 from patchkit.operations.rebase_targets import Beyond, Upstream
 from patchkit.operations.series_files import undo_interrupted_write
 from patchkit.store.edit_dir import EditDir, already_open, find_open
-from patchkit.store.edit_room import OPEN, PENDING, ROOM, clear_room, sweep_room
+from patchkit.store.edit_room import OPEN, clear_room, sweep_room
 from patchkit.store.files import refuse_links
 from patchkit.store.location import VERSIONS, series_option, versions_file
 from patchkit.store.lock import read_lock
@@ -36,7 +36,7 @@ def rebase(folder: Path, request: Request, around: Surroundings) -> Rebased:
 
     Raises UsageError (also when a rebase is unfinished), SourceError, TreeError; nothing is written then.
     """
-    if is_pending(_pending(folder)):
+    if is_pending(folder):
         raise UsageError(
             f"a write of {folder} was cut short",
             hint=f"finish it with `patchkit rebase --continue{series_option(folder)}`, or drop it with --abort "
@@ -74,7 +74,7 @@ def resume(
     series has changed since, and when ``signed`` does not say who solved a conflict and why; SourceError, TreeError.
     The edit directory stays as it is then.
     """
-    if is_pending(_pending(folder)):
+    if is_pending(folder):
         return _finished(folder)
     edit_dir = _unfinished(folder)
     edit_dir.refuse_links()
@@ -111,8 +111,8 @@ def resume(
 def abort(folder: Path) -> Rebased:
     """Drop the unfinished rebase of the series in ``folder``; the series stays as it is. Raises UsageError."""
     dropped = False
-    if is_pending(_pending(folder)):
-        if not drop(_pending(folder)):
+    if is_pending(folder):
+        if not drop(folder):
             hint = f"finish it: `patchkit rebase --continue{series_option(folder)}`"
             raise UsageError(f"{folder} is written in part already", hint=hint)
         clear_room(folder)
@@ -148,10 +148,6 @@ def _aborted(folder: Path, target: str, removed: Sequence[Path], notes: tuple[st
     )
 
 
-def _pending(folder: Path) -> Path:
-    return folder / ROOM / PENDING
-
-
 def _finished(folder: Path) -> Rebased:
     """Finish a write that was cut short. What was carried was proved before it began."""
     edit_dir, target = None, ""
@@ -159,7 +155,7 @@ def _finished(folder: Path) -> Rebased:
         # Whatever became of the edit directory: a series that is written in part is worse.
         edit_dir = find_open(folder)
         target = edit_dir.state().name if edit_dir else ""
-    written = finish(_pending(folder))
+    written, removed = finish(folder)
     if edit_dir is not None:
         edit_dir.remove()
     sweep_room(folder)
@@ -169,7 +165,8 @@ def _finished(folder: Path) -> Rebased:
         verdict="written",
         series=str(folder),
         target=target,
-        written=written,
+        written=tuple(map(str, written)),
+        removed=tuple(map(str, removed)),
         notes=("a write that was cut short is finished",),
     )
 

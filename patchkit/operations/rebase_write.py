@@ -22,7 +22,7 @@ from patchkit.operations.staging import Stage, staged
 from patchkit.progress import Reporter, silent
 from patchkit.store.carried import edited_patch
 from patchkit.store.edit_dir import Settled
-from patchkit.store.edit_room import PENDING, clear_room, make_room
+from patchkit.store.edit_room import clear_room
 from patchkit.store.location import versions_file
 from patchkit.store.lock import read_lock
 from patchkit.store.memory import print_resolution, resolution_file
@@ -76,7 +76,7 @@ def write_series(
         changed, gone = stage.changes()
         if not dry_run:
             stage.refuse_overtaken()
-            write_all(make_room(folder) / PENDING, changed, gone)
+            write_all(folder, changed, gone)
             clear_room(folder)
         return Written(tuple(map(str, changed)), tuple(map(str, gone)))
 

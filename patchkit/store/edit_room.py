@@ -41,6 +41,11 @@ class _Open(Document, frozen=True):
     """A name where it lies in the room beside this file, and is found there in a series that was moved; else a path."""
 
 
+def leads_into_room(path: str) -> bool:
+    """Tell whether ``path``, one from the folder of the series, is in the room, as any system has names."""
+    return path.split("/", 1)[0].casefold() == ROOM
+
+
 def make_room(series: Path) -> Path:
     """Make the folder for unfinished rebases, which git ignores, and return it. Raises WriteFailedError."""
     room = series / ROOM

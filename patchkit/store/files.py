@@ -22,8 +22,21 @@ def entries(folder: Path) -> Iterator[Path]:
 def refuse_links(folder: Path) -> None:
     """Refuse links below ``folder``: what would be written there would end up elsewhere. Raises UsageError."""
     for entry in entries(folder):
-        if entry.is_symlink():
-            raise UsageError(f"{entry} is a link, and links are not followed", hint="put a copy in its place")
+        refuse_link(entry)
+
+
+def refuse_links_towards(folder: Path, path: str) -> None:
+    """Refuse links on the way from ``folder`` to ``path``, which has slashes, and in its place. Raises UsageError."""
+    place = folder
+    for part in path.split("/"):
+        place /= part
+        refuse_link(place)
+
+
+def refuse_link(place: Path) -> None:
+    """Raise UsageError when ``place`` is a link."""
+    if place.is_symlink():
+        raise UsageError(f"{place} is a link, and links are not followed", hint="put a copy in its place")
 
 
 def write_files(files: Mapping[Path, bytes], removed: Iterable[Path] = ()) -> None:

@@ -1,7 +1,8 @@
 """A write of many files that survives a kill: what is to be written is kept until all of it is.
 
 Files are renamed into their places one after another, so that a process killed in between leaves some of them old. What
-was kept then lets the next command finish the write, or drop it if it had not begun.
+was kept then lets the next command finish the write, or drop it if it had not begun. It lies in the room of the series,
+which may be somebody else's: its list says nothing of files that a rebase of this series could not have written.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
@@ -17,12 +18,18 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from patchkit.core.series import SCHEMA, Document
-from patchkit.errors import TreeBusyError, WriteFailedError
+from patchkit.core.kept_names import why_kept
+from patchkit.core.paths import shown, why_outside
+from patchkit.core.series import Document
+from patchkit.errors import StoreError, TreeBusyError, WriteFailedError
 from patchkit.store.documents import load_document, read_file
-from patchkit.store.files import write_files
+from patchkit.store.edit_room import PENDING, ROOM, leads_into_room, make_room, refuse_room_link
+from patchkit.store.files import refuse_link, refuse_links_towards, write_files
+from patchkit.store.location import VERSIONS, versions_file
 from patchkit.unfinished import sweep
 
+_SCHEMA = 2
+_ABOVE = f"../../{VERSIONS}"
 _LIST = "list.yaml"
 _COMMENT = "A write that was cut short; `patchkit rebase --continue` finishes it."
 
@@ -30,22 +37,53 @@ _COMMENT = "A write that was cut short; `patchkit rebase --continue` finishes it
 class _Pending(Document, frozen=True):
     """What is to be written."""
 
-    schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)]
+    schema: Annotated[int, Meta(ge=1, le=_SCHEMA)]
     files: tuple[str, ...]
-    """Absolute paths; the content of the n-th is in the file called n."""
+    """Paths from the series' folder, the one that is above it ``../../upstream_versions.yaml``; the content of the n-th
+    is in the file called n. Of schema 1 they are absolute."""
     removed: tuple[str, ...]
 
 
-def write_all(place: Path, files: Mapping[Path, bytes], removed: Iterable[Path]) -> None:
-    """Write ``files`` and remove ``removed``, all or nothing; ``place`` is a folder that need not exist.
+class _Listed:
+    """A list that was read, and found to name only files that a rebase of the series writes."""
 
-    Raises WriteFailedError, TreeBusyError. Killed before ``place`` is there, nothing has been written; ``finish`` is
-    for later.
+    def __init__(self, series: Path) -> None:
+        """Raises StoreError, UsageError."""
+        refuse_room_link(series)
+        self.place = _place(series)
+        refuse_links_towards(self.place.parent, f"{PENDING}/{_LIST}")
+        listed = load_document(_Pending, self.place / _LIST)
+        self.paths = _checked(series, self.place / _LIST, listed.files)
+        self.removed = _checked(series, self.place / _LIST, listed.removed, goes=True)
+
+    def content(self, number: int) -> bytes:
+        """Return what the file of this number is to hold. Raises StoreError, UsageError."""
+        refuse_link(self.place / str(number))
+        return read_file(self.place / str(number))
+
+    def begun(self) -> bool:
+        """Tell whether some file is as it is to be already."""
+        for number, path in enumerate(self.paths):
+            if path.is_file() and read_file(path) == self.content(number):
+                return True
+        return any(not path.exists() for path in self.removed)
+
+
+def write_all(series: Path, files: Mapping[Path, bytes], removed: Iterable[Path]) -> None:
+    """Write ``files`` and remove ``removed``, all or nothing: files of the series, or its upstream_versions.yaml.
+
+    Raises WriteFailedError, TreeBusyError, StoreError. Killed before the list of them is there, nothing has been
+    written; ``finish`` is for later.
     """
     from patchkit.store.yaml_text import print_yaml  # noqa: PLC0415 - only writing needs it
 
     gone = tuple(removed)
-    listed = _Pending(SCHEMA, tuple(str(path.resolve()) for path in files), tuple(str(path.resolve()) for path in gone))
+    place = make_room(series) / PENDING
+    listed = _Pending(
+        _SCHEMA, tuple(_told(series, path) for path in files), tuple(_told(series, path) for path in gone)
+    )
+    _checked(series, place / _LIST, listed.files)
+    _checked(series, place / _LIST, listed.removed, goes=True)
     with _alone(place):
         draft = place.with_name(f"{place.name}.new")
         _remove(draft)
@@ -59,7 +97,7 @@ def write_all(place: Path, files: Mapping[Path, bytes], removed: Iterable[Path])
         try:
             write_files(files, gone)
         except WriteFailedError as error:
-            if not _begun(place):
+            if not _Listed(series).begun():
                 _done(place)
             else:
                 error.hint = "some files are written; the next `patchkit rebase --continue` writes the rest"
@@ -67,36 +105,85 @@ def write_all(place: Path, files: Mapping[Path, bytes], removed: Iterable[Path])
         _done(place)
 
 
-def is_pending(place: Path) -> bool:
-    """Tell whether a write was cut short. Raises TreeBusyError when it is under way."""
+def is_pending(series: Path) -> bool:
+    """Tell whether a write was cut short. Raises TreeBusyError when it is under way, UsageError for a link."""
+    refuse_room_link(series)
+    place = _place(series)
+    refuse_link(place)
     if not place.is_dir():
         return False
     with _alone(place):
         return place.is_dir()
 
 
-def finish(place: Path) -> tuple[str, ...]:
-    """Finish a write that was cut short; return the paths. Raises WriteFailedError, StoreError, TreeBusyError."""
-    with _alone(place):
-        listed = load_document(_Pending, place / _LIST)
-        files = {Path(path): read_file(place / str(number)) for number, path in enumerate(listed.files)}
+def finish(series: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Finish a write that was cut short; return the files written, and those removed.
+
+    Raises WriteFailedError, StoreError, TreeBusyError, UsageError.
+    """
+    with _alone(_place(series)):
+        listed = _Listed(series)
+        files = {path: listed.content(number) for number, path in enumerate(listed.paths)}
         _sweep(files)
-        write_files(files, [path for path in map(Path, listed.removed) if path.exists()])
-        _done(place)
-    return (*listed.files, *listed.removed)
+        write_files(files, [path for path in listed.removed if path.exists()])
+        _done(listed.place)
+    return listed.paths, listed.removed
 
 
-def drop(place: Path) -> bool:
+def drop(series: Path) -> bool:
     """Drop a write that had not begun; False when some file has its new content already.
 
-    Raises StoreError, TreeBusyError.
+    Raises WriteFailedError, StoreError, TreeBusyError, UsageError.
     """
-    with _alone(place):
-        if _begun(place):
+    with _alone(_place(series)):
+        listed = _Listed(series)
+        if listed.begun():
             return False
-        _sweep(map(Path, load_document(_Pending, place / _LIST).files))
-        _done(place)
+        _sweep(listed.paths)
+        _done(listed.place)
         return True
+
+
+def _place(series: Path) -> Path:
+    return series / ROOM / PENDING
+
+
+def _told(series: Path, path: Path) -> str:
+    """Return what the list says of a file."""
+    real, home = path.resolve(), series.resolve()
+    return real.relative_to(home).as_posix() if real.is_relative_to(home) else os.path.relpath(real, home)
+
+
+def _checked(series: Path, file: Path, paths: Sequence[str], *, goes: bool = False) -> tuple[Path, ...]:
+    """Return the files that a list names.
+
+    Raises StoreError for one that is not a rebase's to write, or to remove, and UsageError for a link.
+    The folder of a series comes from anywhere; what is in it must not lead to the files of whoever has it now.
+    """
+    home = series.resolve()
+    above = home.parent.parent / VERSIONS
+    found: list[Path] = []
+    for path in paths:
+        if not goes and path in (_ABOVE, str(above)) and versions_file(home) == above:
+            refuse_link(above)
+            found.append(above)
+            continue
+        start = f"{home}/"
+        inside = path[len(start) :] if path.startswith(start) else path
+        reason = why_outside(inside) or why_kept(inside) or (_NOT_OURS if leads_into_room(inside) else None)
+        if reason:
+            raise StoreError(
+                str(file),
+                None,
+                f"{shown(path)} is no file that a rebase of this series writes: {reason}",
+                hint=f"remove {file.parent}: it was not made here, or the series was moved in the middle of a write",
+            )
+        refuse_links_towards(home, inside)
+        found.append(home / inside)
+    return tuple(found)
+
+
+_NOT_OURS = "it lies in the folder of unfinished rebases"
 
 
 @contextmanager
@@ -126,14 +213,6 @@ def _lock(descriptor: int, series: Path) -> None:
         raise TreeBusyError(f"another patchkit process is writing to {series}", hint=hint) from error
     except OSError:
         pass
-
-
-def _begun(place: Path) -> bool:
-    listed = load_document(_Pending, place / _LIST)
-    for number, path in enumerate(listed.files):
-        if Path(path).is_file() and read_file(Path(path)) == read_file(place / str(number)):
-            return True
-    return any(not Path(path).exists() for path in listed.removed)
 
 
 def _sweep(files: Iterable[Path]) -> None:

@@ -1213,6 +1213,17 @@ def test_a_write_that_was_cut_short_is_finished_whatever_became_of_open_yaml(wor
     proved(run)
 
 
+def test_a_write_that_is_finished_tells_what_it_wrote_and_what_it_removed(world: Callable[..., Run]) -> None:
+    series = world(CLASH).world.series
+    text = b'schema: 2\nfiles: ["first/variants/new.patch"]\nremoved: ["generated/old.patch"]\n'
+    lay(series, {".rebase/pending/list.yaml": text, ".rebase/pending/0": b"new", "generated/old.patch": b"old"})
+    result = resume(series, Surroundings(today="2026-11-30"), signed=NOBODY)
+
+    told = (result.verdict, result.written, result.removed)
+    home = series.resolve()
+    assert told == ("written", (str(home / "first/variants/new.patch"),), (str(home / "generated/old.patch"),))
+
+
 def test_a_file_that_was_not_handed_out_is_refused_by_name(world: Callable[..., Run]) -> None:
     run = world(CLASH)
     run.onto()

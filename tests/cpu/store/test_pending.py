@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from trees.faults import full_disk, killed_at, tripped
-from trees.snapshots import contents, lay
+from trees.snapshots import contents, lay, snapshot
 
-from patchkit.errors import TreeBusyError, WriteFailedError
+from patchkit.errors import StoreError, TreeBusyError, UsageError, WriteFailedError
+from patchkit.store.edit_room import clear_room
 from patchkit.store.pending import drop, finish, is_pending, write_all
 
 OLD = {"a": b"old a", "b": b"old b", "c": b"old c"}
@@ -22,33 +24,36 @@ def folder(tmp_path: Path) -> Path:
     return lay(tmp_path / "folder", OLD)
 
 
+def series_files(folder: Path) -> dict[str, bytes]:
+    """All but what is in the room."""
+    return {path: text for path, text in contents(folder).items() if not path.startswith(".rebase/")}
+
+
 def write(folder: Path) -> None:
-    write_all(folder.parent / "pending", {folder / name: text for name, text in NEW.items()}, [folder / "c"])
+    write_all(folder, {folder / name: text for name, text in NEW.items()}, [folder / "c"])
+    clear_room(folder)
 
 
 def test_everything_is_written_and_nothing_is_kept(folder: Path) -> None:
     write(folder)
 
-    assert contents(folder) == WRITTEN
-    assert [path.name for path in folder.parent.iterdir()] == ["folder"]
+    assert contents(folder.parent) == {f"folder/{path}": text for path, text in WRITTEN.items()}
 
 
 @pytest.mark.parametrize("ask", [is_pending, finish, drop])
 def test_what_another_process_is_writing_was_not_cut_short(folder: Path, ask: Callable[[Path], object]) -> None:
-    place = folder.parent / "pending"
-    place.mkdir()
-    descriptor = os.open(folder.parent, os.O_RDONLY)
+    (folder / ".rebase" / "pending").mkdir(parents=True)
+    descriptor = os.open(folder / ".rebase", os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
-    asked: list[tuple[Callable[[Path], object], Path]] = [(ask, place), (write, folder)]
-    for work, path in asked:
+    for work in (ask, write):
         with pytest.raises(TreeBusyError) as caught:
-            work(path)
-        expected = f"another patchkit process is writing to {folder.parents[1]}"
+            work(folder)
+        expected = f"another patchkit process is writing to {folder}"
         assert (caught.value.message, caught.value.hint) == (expected, "wait until it has ended, then run this again")
-    assert contents(folder) == OLD
+    assert series_files(folder) == OLD
     os.close(descriptor)
 
-    assert is_pending(place)
+    assert is_pending(folder)
 
 
 def test_killed_at_any_point_it_can_be_finished_or_dropped(folder: Path) -> None:
@@ -59,20 +64,19 @@ def test_killed_at_any_point_it_can_be_finished_or_dropped(folder: Path) -> None
         (folder / "d" / "e").unlink(missing_ok=True)
         if not killed_at(at, lambda: write(folder)):
             break
-        place = folder.parent / "pending"
-        if is_pending(place):
-            now = {path: text for path, text in contents(folder).items() if "/." not in f"/{path}"}
+        if is_pending(folder):
+            now = {path: text for path, text in series_files(folder).items() if "/." not in f"/{path}"}
             if now == OLD and at % 2:
-                assert drop(place)
-                assert contents(folder) == OLD
+                assert drop(folder)
+                assert series_files(folder) == OLD
             else:
-                assert drop(place) == (now == OLD)
+                assert drop(folder) == (now == OLD)
                 if now != OLD:
-                    finish(place)
-                    assert contents(folder) == WRITTEN
+                    finish(folder)
+                    assert series_files(folder) == WRITTEN
         else:
-            assert contents(folder) in (OLD, WRITTEN)
-        assert not is_pending(place)
+            assert series_files(folder) in (OLD, WRITTEN)
+        assert not is_pending(folder)
     assert at > 10
 
 
@@ -89,9 +93,119 @@ def test_a_write_that_fails_before_it_began_keeps_nothing(folder: Path) -> None:
                 write(folder)
             except WriteFailedError:
                 failed = True
-        place = folder.parent / "pending"
-        if is_pending(place):
-            finish(place)
-            assert contents(folder) == WRITTEN
+        if is_pending(folder):
+            finish(folder)
+            assert series_files(folder) == WRITTEN
         else:
-            assert contents(folder) in (OLD, WRITTEN)
+            assert series_files(folder) in (OLD, WRITTEN)
+
+
+def planted(folder: Path, files: Sequence[str], removed: Sequence[str] = (), *, schema: int = 2) -> Path:
+    """A write as a stranger would leave it in a series that he hands on."""
+    listed = {"schema": schema, "files": [*files], "removed": [*removed]}
+    texts = {str(number): b"planted" for number in range(len(files))}
+    return lay(folder / ".rebase" / "pending", {"list.yaml": json.dumps(listed).encode(), **texts})
+
+
+LEADS_OUT = {
+    "{outside}/bashrc": "it is absolute",
+    "../bashrc": "a part of it is '.' or '..'",
+    "a/../../bashrc": "a part of it is '.' or '..'",
+    "../../upstream_versions.yaml": "a part of it is '.' or '..'",
+    "{folder}/../bashrc": "a part of it is '.' or '..'",
+    "{folder}bashrc": "it is absolute",
+    "./a": "a part of it is '.' or '..'",
+    "": "a part of it is empty",
+    "a\\b": "it has a backslash",
+    "a\0b": "it has a NUL",
+    "C:/a": "it begins with a drive letter",
+    "x/.git/hooks/post-checkout": "it leads into a git repository",
+    ".patchkit/journal/journal.json": "is where patchkit keeps its own files",
+    ".rebase/open.yaml": "it lies in the folder of unfinished rebases",
+    ".Rebase/open.yaml": "it lies in the folder of unfinished rebases",
+}
+
+
+@pytest.mark.parametrize("work", [finish, drop])
+@pytest.mark.parametrize("key", ["files", "removed"])
+@pytest.mark.parametrize(("path", "reason"), LEADS_OUT.items())
+def test_a_planted_write_leads_to_no_file_that_a_rebase_does_not_write(
+    folder: Path, path: str, reason: str, key: str, work: Callable[[Path], object]
+) -> None:
+    lay(folder.parent, {"bashrc": b"precious", ".bashrc.patchkit-00000000": b"mine"})
+    named = path.format(outside=folder.parent, folder=folder)
+    place = planted(folder, ["a", named] if key == "files" else ["a"], [named] if key == "removed" else [])
+    before = snapshot(folder.parent)
+    with pytest.raises(StoreError) as caught:
+        work(folder)
+
+    told = f"{named!r} is no file that a rebase of this series writes: {reason}"
+    assert caught.value.message == f"{place / 'list.yaml'}: {told}"
+    hint = f"remove {place}: it was not made here, or the series was moved in the middle of a write"
+    assert caught.value.hint == hint
+    assert snapshot(folder.parent) == before
+
+
+@pytest.mark.parametrize("name", ["b", "way", "above/c", ".rebase/pending/0", ".rebase/pending/list.yaml"])
+def test_a_planted_write_goes_through_no_link(folder: Path, tmp_path: Path, name: str) -> None:
+    outside = lay(tmp_path / "outside", {"c": b"precious", "list.yaml": b"schema: 1\nfiles: []\nremoved: []\n"})
+    way = "way/c" if name == "way" else name if name == "above/c" else "b"
+    planted(folder, [way])
+    place = folder / name
+    place.unlink(missing_ok=True)
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(outside / (place.name if place.name == "list.yaml" else "" if name == "way" else "c"))
+    before = snapshot(tmp_path)
+    with pytest.raises(UsageError) as caught:
+        finish(folder)
+
+    assert caught.value.message == f"{place} is a link, and links are not followed"
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", [".rebase", ".rebase/pending"])
+@pytest.mark.parametrize("ask", [is_pending, finish])
+def test_a_link_in_the_place_of_what_was_kept_is_not_followed(
+    folder: Path, tmp_path: Path, name: str, ask: Callable[[Path], object]
+) -> None:
+    planted(folder, ["a"])
+    (folder / name).rename(tmp_path / "theirs")
+    (folder / name).symlink_to(tmp_path / "theirs")
+    before = snapshot(tmp_path)
+    with pytest.raises(UsageError, match=f"/{name} is a link, and links are not followed$"):
+        ask(folder)
+
+    assert snapshot(tmp_path) == before
+
+
+def test_the_versions_above_are_written_where_they_are_the_series_own(tmp_path: Path) -> None:
+    """That is where rebase writes its target; beside a list of the series itself it is somebody else's."""
+    folder = lay(tmp_path / "patches" / "mine", OLD)
+    versions = lay(tmp_path, {"upstream_versions.yaml": b"old"}) / "upstream_versions.yaml"
+    for named, schema in (("../../upstream_versions.yaml", 2), (str(versions), 1)):
+        versions.write_bytes(b"old")
+        planted(folder, [named], schema=schema)
+        assert finish(folder) == ((versions,), ())
+        assert versions.read_bytes() == b"planted"
+    planted(folder, [], ["../../upstream_versions.yaml"])
+    with pytest.raises(StoreError, match="is no file that a rebase of this series writes"):
+        finish(folder)
+    lay(folder, {"upstream_versions.yaml": b"its own"})
+    planted(folder, ["../../upstream_versions.yaml"])
+    with pytest.raises(StoreError, match="is no file that a rebase of this series writes"):
+        finish(folder)
+
+
+def test_what_an_older_patchkit_kept_has_absolute_paths_and_is_finished(folder: Path) -> None:
+    planted(folder, [str(folder / "a"), str(folder / "d" / "e")], [str(folder / "c")], schema=1)
+
+    assert finish(folder) == ((folder / "a", folder / "d" / "e"), (folder / "c",))
+    assert series_files(folder) == {"a": b"planted", "b": b"old b", "d/e": b"planted"}
+
+
+def test_a_series_that_is_moved_in_the_middle_of_a_write_is_finished_where_it_is(folder: Path, tmp_path: Path) -> None:
+    planted(folder, ["a"], ["c"])
+    moved = folder.rename(tmp_path / "moved")
+
+    assert finish(moved) == ((moved / "a",), (moved / "c",))
+    assert series_files(moved) == {"a": b"planted", "b": b"old b"}
