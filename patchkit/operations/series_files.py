@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from patchkit.core.kept_names import leads_into_state
 from patchkit.errors import StoreError, WriteFailedError
 from patchkit.progress import Reporter
 from patchkit.reading import read_regular
-from patchkit.store.edit_room import ROOM
+from patchkit.store.edit_room import ROOM, leads_into_room
 from patchkit.store.location import VERSIONS, versions_file
 from patchkit.trees import transaction
 
@@ -73,13 +74,31 @@ def _take_back(folders: Iterable[Path]) -> None:
 
 
 def undo_interrupted_write(folder: Path, reporter: Reporter) -> None:
-    """Put back the old files of a write that was cut short, and say so. Raises what ``undo_interrupted`` raises."""
+    """Put back the old files of a write that was cut short, and say so. Raises what ``undo_interrupted`` raises.
+
+    The journal may have come with the series: it names files of the series, or it is refused.
+    """
     place = folder.resolve()
     if not place.is_dir():
         return
-    undone = transaction.undo_interrupted(_root(place), place / STATE)
+    undone = transaction.undo_interrupted(_root(place), place / STATE, _Own(place))
     if undone is not None:
         reporter.note(f"an interrupted {undone.operation} was undone: {len(undone.written)} files were put back")
+
+
+class _Own:
+    """Which files, and folders, a write of a series may have made, by path from ``_root``."""
+
+    def __init__(self, place: Path) -> None:
+        inside = place.relative_to(_root(place)).as_posix()
+        self._start = "" if inside == "." else f"{inside}/"
+        self._versions = VERSIONS if self._start and versions_file(place) == _root(place) / VERSIONS else None
+
+    def __call__(self, path: str) -> bool:
+        inside = path.removeprefix(self._start)
+        if not path.startswith(self._start) or leads_into_state(inside) or leads_into_room(inside):
+            return path == self._versions
+        return True
 
 
 def _root(place: Path) -> Path:

@@ -150,7 +150,8 @@ def _place(series: Path) -> Path:
 
 def _told(series: Path, path: Path) -> str:
     """Return what the list says of a file."""
-    real, home = path.resolve(), series.resolve()
+    # A file itself is left as it was named: a link in its place is refused.
+    real, home = path.parent.resolve() / path.name, series.resolve()
     return real.relative_to(home).as_posix() if real.is_relative_to(home) else os.path.relpath(real, home)
 
 

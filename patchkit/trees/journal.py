@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -59,6 +59,15 @@ class Journal:
         return f"{folder}{slash}.patchkit-{self.token}-{self.entries.index(entry)}"
 
 
+Own: TypeAlias = Callable[[str], bool]
+"""Tells whether a path from the root, of a file or folder, is one that a journal may name."""
+
+
+def anywhere(_path: str) -> bool:
+    """Say so of every path."""
+    return True
+
+
 class _Schema(msgspec.Struct):
     schema: int
 
@@ -96,8 +105,11 @@ def commit(journal: Journal, contents: Iterable[bytes], state_dir: Path) -> None
         raise
 
 
-def load(state_dir: Path) -> Journal:
-    """Return the journal in ``state_dir``. Raises InterruptedWriteError when it cannot be read."""
+def load(state_dir: Path, own: Own = anywhere) -> Journal:
+    """Return the journal in ``state_dir``. Raises InterruptedWriteError when it cannot be read.
+
+    So it is when it names a file that is not ``own``.
+    """
     if (state_dir / _NAME).is_symlink():
         raise _unreadable(state_dir, "it is a link, and links are not followed")
     try:
@@ -108,7 +120,8 @@ def load(state_dir: Path) -> Journal:
         journal = msgspec.json.decode(text, type=Journal)
         # A tree of a stranger may come with a journal. A name made of its parts must lead nowhere else either.
         for path in (*journal.folders, *(entry.path for entry in journal.entries)):
-            checked(path)
+            if not own(checked(path)):
+                raise _unreadable(state_dir, f"{path!r} is no file that was written from here")
         return journal
     except (OSError, ValueError, RecursionError) as error:
         raise _unreadable(state_dir, str(error)) from error

@@ -17,7 +17,7 @@ from patchkit.core.blobs import blob_id, blob_id_if_any
 from patchkit.errors import InterruptedWriteError, UnsafePathError, WriteFailedError
 from patchkit.trees import journal as journals
 from patchkit.trees.interface import Edits, Interrupted
-from patchkit.trees.journal import Entry, Journal
+from patchkit.trees.journal import Entry, Journal, Own, anywhere
 from patchkit.trees.lock import exclusive, shared
 from patchkit.trees.nofollow import missing_folders, parent_folder, read_file
 from patchkit.trees.paths import checked
@@ -68,11 +68,12 @@ def interrupted(root: Path, state_dir: Path) -> Interrupted | None:
         return _progress(root, journals.load(state_dir))
 
 
-def undo_interrupted(root: Path, state_dir: Path) -> Interrupted | None:
+def undo_interrupted(root: Path, state_dir: Path, own: Own = anywhere) -> Interrupted | None:
     """Put back what files held before a write that was cut short; return what it was, or None when there is none.
 
     What a write left that was cut short before it changed anything is removed too. Raises InterruptedWriteError, with
-    nothing changed, when a file holds neither its old nor its new content.
+    nothing changed, when a file holds neither its old nor its new content, and when one is not ``own``: where less than
+    all below ``root`` is written, a journal that somebody planted must not say more.
     """
     if journals.is_clean(state_dir):
         # A write that was killed as its very last call was to come leaves an empty folder.
@@ -83,7 +84,7 @@ def undo_interrupted(root: Path, state_dir: Path) -> Interrupted | None:
         if not journals.exists(state_dir):
             journals.sweep(state_dir)
             return None
-        journal = journals.load(state_dir)
+        journal = journals.load(state_dir, own)
         progress = _progress(root, journal)
         try:
             _put_back(root, journal, progress, state_dir)

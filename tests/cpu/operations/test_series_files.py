@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from trees.reporters import Told
+from trees.snapshots import lay, snapshot
+
+from patchkit.core.blobs import blob_id
+from patchkit.errors import InterruptedWriteError
+from patchkit.operations.series_files import undo_interrupted_write
+from patchkit.progress import silent
+
+TEXT = b"print('planted')\n"
+
+
+def planted(series: Path, path: str, folders: tuple[str, ...] = ()) -> Path:
+    """A journal as a stranger would leave it in a series that he hands on: its undoing makes the file."""
+    entry = {"path": path, "before": blob_id(TEXT), "after": None, "mode": 0o755}
+    journal = {"schema": 1, "operation": "regenerate", "token": "ab", "entries": [entry], "folders": [*folders]}
+    files = {"journal.json": json.dumps(journal).encode(), blob_id(TEXT): TEXT}
+    return lay(series / ".patchkit" / "journal", files)
+
+
+OUTSIDE = [
+    "conftest.py",
+    ".github/workflows/x.yml",
+    "patches/other/series.yaml",
+    "patches/megatron2/x",
+    "patches/megatron",
+    "patches/megatron/.patchkit/manifest.json",
+    "patches/megatron/.PATCHKIT/manifest.json",
+    "patches/megatron/.rebase/open.yaml",
+]
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_a_planted_journal_makes_no_file_outside_of_the_series_or_in_its_rooms(series: Path, path: str) -> None:
+    place = planted(series, path)
+    before = snapshot(series.parents[1])
+    with pytest.raises(InterruptedWriteError) as caught:
+        undo_interrupted_write(series, silent)
+
+    told = f"its journal {place} cannot be read: {path!r} is no file that was written from here"
+    assert caught.value.message == f"an earlier write was cut short and {told}"
+    assert snapshot(series.parents[1]) == before
+
+
+def test_a_planted_journal_removes_no_folder_outside_of_the_series(series: Path) -> None:
+    (series.parents[1] / "empty").mkdir()
+    planted(series, "patches/megatron/new.yaml", ("empty",))
+    with pytest.raises(InterruptedWriteError, match="'empty' is no file that was written from here"):
+        undo_interrupted_write(series, silent)
+
+    assert (series.parents[1] / "empty").is_dir()
+
+
+@pytest.mark.parametrize("path", ["patches/megatron/own/patch.yaml", "upstream_versions.yaml"])
+def test_a_write_of_the_series_and_of_its_versions_above_is_undone(series: Path, path: str) -> None:
+    (series.parents[1] / path).unlink(missing_ok=True)
+    if path == "upstream_versions.yaml":
+        # Between the two steps of a write there is no moment without the file.
+        lay(series.parents[1], {path: b"new"})
+        place = planted(series, path)
+        text = (place / "journal.json").read_text()
+        (place / "journal.json").write_text(text.replace('"after": null', f'"after": "{blob_id(b"new")}"'))
+    else:
+        planted(series, path, ("patches/megatron/own",))
+    told = Told()
+    undo_interrupted_write(series, told)
+
+    assert (series.parents[1] / path).read_bytes() == TEXT
+    assert told.lines == ["note: an interrupted regenerate was undone: 1 files were put back"]
+
+
+def test_the_versions_above_are_somebody_elses_where_the_series_has_its_own(series: Path) -> None:
+    lay(series, {"upstream_versions.yaml": (series.parents[1] / "upstream_versions.yaml").read_bytes()})
+    planted(series, "upstream_versions.yaml")
+    with pytest.raises(InterruptedWriteError, match=r"'upstream_versions\.yaml' is no file that was written from here"):
+        undo_interrupted_write(series, silent)
+
+
+def test_a_series_that_stands_alone_has_all_of_its_folder_undone_but_the_rooms(tmp_path: Path) -> None:
+    alone = tmp_path / "alone"
+    planted(alone, "conftest.py")
+    undo_interrupted_write(alone, silent)
+    assert (alone / "conftest.py").read_bytes() == TEXT
+    planted(alone, ".rebase/open.yaml")
+    with pytest.raises(InterruptedWriteError, match=r"'\.rebase/open\.yaml' is no file that was written from here"):
+        undo_interrupted_write(alone, silent)
