@@ -7,7 +7,7 @@ stops at the first patch that a person has to decide, with an edit directory to 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from patchkit.operations.rebase_session import Request, Session
 from patchkit.operations.rebase_signed import Signed
 from patchkit.operations.rebase_targets import Beyond, Upstream
 from patchkit.operations.series_files import undo_interrupted_write
-from patchkit.store.edit_dir import EditDir, already_open, find_open
+from patchkit.store.edit_dir import STATE, EditDir, State, already_open, find_open
 from patchkit.store.edit_room import OPEN, clear_room, sweep_room
 from patchkit.store.files import refuse_links
 from patchkit.store.location import VERSIONS, series_option, versions_file
@@ -87,6 +87,7 @@ def resume(
             hint=f"begin anew: `patchkit rebase --abort{series_option(folder)}` first "
             "(your edited files are in the edit directory)",
         )
+    _refuse_foreign_state(edit_dir, state, series)
     request = Request(
         onto=state.target,
         base=state.base,
@@ -221,6 +222,32 @@ def _refuse_gaps(session: Session) -> None:
             f"{' and '.join(gaps)} {has} no variant for {target.title} either, and a target needs every patch",
             hint=f"carry them together: `{command}`, or name no patch for all",
         )
+
+
+def _refuse_foreign_state(edit_dir: EditDir, state: State, series: Series) -> None:
+    """Raise StoreError for a state that no rebase of the series has left: its names are those of files and folders.
+
+    It may have come with a series of somebody else. Settled are the first patches of the series, each in its place, and
+    the current one is next.
+    """
+    for key, name, right in _names_of_state(state, series):
+        if name not in right:
+            raise StoreError(
+                str(edit_dir.folder / STATE),
+                key,
+                f"{name!r} is not what a rebase of this series has there",
+                hint=f"begin anew: `patchkit rebase --abort{series_option(series.folder)}`",
+            )
+
+
+def _names_of_state(state: State, series: Series) -> Iterator[tuple[str, str, Container[str]]]:
+    """Give each key of a state that names a patch or variant, the name, and those that it may be."""
+    names = [patch.name for patch in series.patches]
+    for at, settled in enumerate(state.settled):
+        yield f"settled[{at}].report.name", settled.report.name, names[at : at + 1]
+        if settled.existing is not None:
+            yield f"settled[{at}].existing", settled.existing, series.patches[at].texts
+    yield "current", state.current, names[len(state.settled) : len(state.settled) + 1]
 
 
 def _unfinished(folder: Path) -> EditDir:

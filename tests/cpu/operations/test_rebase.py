@@ -1294,6 +1294,41 @@ def test_what_is_changed_in_a_patch_that_is_settled_is_refused(world: Callable[.
     )
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("    name: first\n", "    name: {home}\n", "settled[0].report.name"),
+        ("    name: first\n", "    name: ../../../home\n", "settled[0].report.name"),
+        ("    name: first\n", "    name: second\n", "settled[0].report.name"),
+        ("  existing: null\n", "  existing: ../../../../home/mine.txt\n", "settled[0].existing"),
+        ("current: second\n", "current: ../../../home\n", "current"),
+        ("current: second\n", "current: first\n", "current"),
+    ],
+)
+def test_names_in_a_planted_state_are_those_of_the_series_or_nothing_is_done(
+    world: Callable[..., Run], tmp_path: Path, old: str, new: str, key: str
+) -> None:
+    run = world({NOTES: CLASH[NOTES].replace(b"end: here", b"end: nowhere")})
+    run.onto()
+    run.solve("first", NOTES, b"colour: both\n")
+    run.go_on()
+    run.solve("second", NOTES, b"end: everywhere\n")
+    home = lay(tmp_path / "home", {"mine.txt": b"mine", NOTES: b"mine"})
+    file = run.world.series / ".rebase" / "2.0" / "state.yaml"
+    text = file.read_text()
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new.format(home=home)))
+    before = snapshot(tmp_path)
+    with pytest.raises(StoreError) as caught:
+        run.go_on()
+
+    named = new.format(home=home).split(": ")[1].strip()
+    assert caught.value.message == f"{file}: {key}: {named!r} is not what a rebase of this series has there"
+    assert caught.value.hint == f"begin anew: `patchkit rebase --abort --patches {run.world.series}`"
+    assert snapshot(tmp_path) == before
+    assert abort(run.world.series).verdict == "aborted"
+
+
 def test_a_link_in_the_edit_directory_is_refused(world: Callable[..., Run]) -> None:
     run = world(CLASH)
     run.onto()
