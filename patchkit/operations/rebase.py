@@ -21,7 +21,7 @@ from patchkit.operations.rebase_session import Request, Session
 from patchkit.operations.rebase_signed import Signed
 from patchkit.operations.rebase_targets import Beyond, Upstream
 from patchkit.operations.series_files import undo_interrupted_write
-from patchkit.store.edit_dir import STATE, EditDir, State, already_open, find_open
+from patchkit.store.edit_dir import STATE, EditDir, State, already_open, find_open, refuse_inside
 from patchkit.store.edit_room import OPEN, clear_room, sweep_room
 from patchkit.store.files import refuse_links
 from patchkit.store.location import VERSIONS, series_option, versions_file
@@ -46,6 +46,8 @@ def rebase(folder: Path, request: Request, around: Surroundings) -> Rebased:
     if unfinished is not None:
         raise already_open(folder, unfinished)
     refuse_links(folder)
+    if around.edit_dir is not None:
+        refuse_inside(folder, around.edit_dir)
     if not around.dry_run:
         undo_interrupted_write(folder, around.reporter)
         clear_room(folder)

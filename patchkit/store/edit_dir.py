@@ -5,7 +5,8 @@
   .gitignore                everything here is nobody's history
   pending/                  a write of the series that was cut short
   open.yaml                 where the edit directory is; there is an unfinished rebase while this file exists
-  <target>/                 the edit directory, unless --edit-dir names another place
+  <target>/                 the edit directory, unless --edit-dir names another place; target-<target> where the name
+                            is one of those here or begins with a dot
     README.md               what to do
     state.yaml
     settled/<patch>.patch   text of the new variant of each patch that is done
@@ -33,7 +34,7 @@ from patchkit.core.upstream import PinnedCommit
 from patchkit.errors import PatchkitError, StoreError, TreeError, UsageError, WriteFailedError
 from patchkit.reading import read_regular
 from patchkit.store.documents import load_document, parse_document
-from patchkit.store.edit_room import ROOM, make_room, read_open, refuse_room_link, sweep_room, write_open
+from patchkit.store.edit_room import ROOM, folder_for, make_room, read_open, refuse_room_link, sweep_room, write_open
 from patchkit.store.files import entries, refuse_links, write_files
 from patchkit.store.location import series_option
 from patchkit.store.memory import RESOLUTIONS, load_resolutions, print_resolution, resolution_file
@@ -233,10 +234,12 @@ def find_open(series: Path) -> EditDir | None:
 def claim(series: Path, folder: Path | None, name: str) -> EditDir:
     """Begin an unfinished rebase: its edit directory, still empty, is ``folder`` or below the series.
 
-    Raises UsageError when there is one already or ``folder`` is not free, WriteFailedError.
+    Raises UsageError when there is one already or ``folder`` is not free or in the series, WriteFailedError.
     """
-    place = series / ROOM / name.replace("/", "-") if folder is None else folder.resolve()
-    if folder is None:
+    place = series / ROOM / folder_for(name) if folder is None else folder.resolve()
+    if folder is not None:
+        refuse_inside(series, folder)
+    else:
         for link in (place.parent, place):
             if link.is_symlink():
                 raise UsageError(f"{link} is a link, and links are not followed", hint="remove it")
@@ -248,6 +251,15 @@ def claim(series: Path, folder: Path | None, name: str) -> EditDir:
     except FileExistsError:
         raise already_open(series, find_open(series)) from None
     return EditDir(series, place)
+
+
+def refuse_inside(series: Path, folder: Path) -> None:
+    """Raise UsageError for an edit directory in the series: every name there means something, or may come to."""
+    if folder.resolve().is_relative_to(series.resolve()):
+        raise UsageError(
+            f"{folder} lies in the folder of the series, where it would be taken for a part of it",
+            hint="name a folder outside of it with --edit-dir, or leave that out: the series has a place for it",
+        )
 
 
 def already_open(series: Path, edit_dir: EditDir | None) -> UsageError:

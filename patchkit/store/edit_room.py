@@ -32,6 +32,8 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)
 _PENDING = (PENDING, f"{PENDING}.new", f"{PENDING}.old")
 REMOVED = "removed"
 """Folder below the room: what is in it is on its way out."""
+_LONGEST = 60
+"""Characters of a target's name that its folder has; systems take 255 bytes."""
 
 
 class _Open(Document, frozen=True):
@@ -44,6 +46,16 @@ class _Open(Document, frozen=True):
 def leads_into_room(path: str) -> bool:
     """Tell whether ``path``, one from the folder of the series, is in the room, as any system has names."""
     return path.split("/", 1)[0].casefold() == ROOM
+
+
+def folder_for(target: str) -> str:
+    """Return what the edit directory for a target is called in the room: never what the room has a use for itself.
+
+    A branch may be called ``pending``. There is one unfinished rebase at a time, so that no two can have one name.
+    """
+    name = target.replace("/", "-")[:_LONGEST]
+    taken = name.startswith(".") or name.casefold() in (*_PENDING, OPEN, REMOVED)
+    return f"target-{name}" if taken else name
 
 
 def make_room(series: Path) -> Path:

@@ -856,6 +856,16 @@ def test_an_edit_directory_may_be_elsewhere_and_must_be_free(world: Callable[...
     assert not place.exists()
 
 
+def test_an_edit_directory_in_the_series_is_refused_before_anything_is_carried(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    place = run.world.series / "work"
+    for dry_run in (False, True):
+        run.around = replace(run.around, edit_dir=place, dry_run=dry_run)
+        with pytest.raises(UsageError, match=r"/work lies in the folder of the series, where it would be taken for a"):
+            run.onto("9.9")
+    assert not (run.world.series / ".rebase").exists()
+
+
 @pytest.mark.parametrize("at", range(1, 120, 5))
 def test_killed_at_any_point_the_series_is_untouched_or_can_be_finished(world: Callable[..., Run], at: int) -> None:
     run = world({CODE: NEAR[CODE]})

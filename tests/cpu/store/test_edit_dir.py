@@ -12,6 +12,7 @@ from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase
 from patchkit.errors import StoreError, UsageError
 from patchkit.store.edit_dir import EditDir, Settled, State, Stranger, claim, find_open
 from patchkit.store.edit_room import clear_room, make_room
+from patchkit.store.pending import is_pending
 
 from .test_memory import kept
 
@@ -107,6 +108,53 @@ def test_a_folder_that_is_not_empty_is_not_taken(series: Path, tmp_path: Path) -
 
 def test_a_name_with_a_slash_is_one_folder(series: Path) -> None:
     assert claim(series, None, "core/2.0").folder == series / ".rebase" / "core-2.0"
+
+
+ROOMS = ["pending", "pending.new", "Pending.old", "removed", "open.yaml", ".gitignore", ".open.yaml.x", ".", ".."]
+
+
+@pytest.mark.parametrize("target", ROOMS)
+def test_a_target_that_is_called_like_something_in_the_room_is_carried_like_any_other(
+    series: Path, target: str
+) -> None:
+    edit_dir = claim(series, None, target)
+    edit_dir.write(STATE, texts={}, files={"m/a.py": b"text"}, pages={}, resolutions={})
+    found = find_open(series)
+
+    assert edit_dir.folder == series / ".rebase" / f"target-{target}"
+    assert found is not None
+    assert (found.folder, found.state(), is_pending(series)) == (edit_dir.folder, STATE, False)
+    assert found.remove() == (edit_dir.folder,)
+    assert contents(series) == {}
+
+
+def test_a_target_with_a_name_without_end_has_a_folder(series: Path) -> None:
+    assert claim(series, None, "feature/" + "long-" * 1000).folder.name == "feature-" + ("long-" * 11)[:52]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "work",
+        "variants",
+        "first/work",
+        ".patchkit/x",
+        ".rebase",
+        ".rebase/pending",
+        ".rebase/x",
+        "generated/x",
+        "",
+        "up/../x",
+    ],
+)
+def test_an_edit_directory_in_the_series_is_refused(series: Path, name: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        claim(series, series / name, "2.0")
+
+    told = f"{series / name} lies in the folder of the series, where it would be taken for a part of it"
+    hint = "name a folder outside of it with --edit-dir, or leave that out: the series has a place for it"
+    assert (caught.value.message, caught.value.hint) == (told, hint)
+    assert contents(series) == {}
 
 
 def test_a_settled_text_that_is_gone_is_an_error_of_ours(series: Path) -> None:
