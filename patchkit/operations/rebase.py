@@ -23,7 +23,7 @@ from patchkit.operations.rebase_targets import Beyond, Upstream
 from patchkit.operations.series_files import undo_interrupted_write
 from patchkit.store.edit_dir import STATE, EditDir, State, already_open, find_open, refuse_inside
 from patchkit.store.edit_room import OPEN, clear_room, sweep_room
-from patchkit.store.files import refuse_links
+from patchkit.store.files import refuse_odd_files
 from patchkit.store.location import VERSIONS, series_option, versions_file
 from patchkit.store.lock import read_lock
 from patchkit.store.memory import load_resolutions
@@ -45,7 +45,7 @@ def rebase(folder: Path, request: Request, around: Surroundings) -> Rebased:
     unfinished = find_open(folder)
     if unfinished is not None:
         raise already_open(folder, unfinished)
-    refuse_links(folder)
+    refuse_odd_files(folder)
     if around.edit_dir is not None:
         refuse_inside(folder, around.edit_dir)
     if not around.dry_run:
@@ -79,8 +79,8 @@ def resume(
     if is_pending(folder):
         return _finished(folder)
     edit_dir = _unfinished(folder)
-    edit_dir.refuse_links()
-    refuse_links(folder)
+    edit_dir.refuse_odd_files()
+    refuse_odd_files(folder)
     state = edit_dir.state()
     series, listed = _sources(folder)
     if series.digest != state.series:

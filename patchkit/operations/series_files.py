@@ -18,13 +18,18 @@ STATE = ".patchkit"
 """Folder of lock and journal below that of the series; it goes away with them."""
 
 
+def in_a_room(path: Path, folder: Path) -> bool:
+    """Tell whether ``path`` is in a folder that patchkit keeps for itself in that of a series."""
+    return path.relative_to(folder).parts[:1] in ((STATE,), (ROOM,))
+
+
 def read_series_files(folder: Path) -> dict[Path, bytes]:
     """Return everything that the commands read of a series, its upstream_versions.yaml included; links are left out.
 
     Raises StoreError.
     """
     try:
-        files = [path for path in sorted(folder.rglob("*")) if not {STATE, ROOM} & set(path.relative_to(folder).parts)]
+        files = [path for path in sorted(folder.rglob("*")) if not in_a_room(path, folder)]
         if versions_file(folder) == folder.parent.parent / VERSIONS:
             files.append(versions_file(folder))
         return {path: read_regular(path) for path in files if path.is_file() and not path.is_symlink()}

@@ -6,12 +6,13 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from patchkit.errors import PatchkitError, WriteFailedError
-from patchkit.operations.series_files import STATE, read_series_files, undo_interrupted_write, write_series_files
+from patchkit.operations.series_files import in_a_room, read_series_files, undo_interrupted_write, write_series_files
 from patchkit.progress import Reporter
-from patchkit.store.edit_room import ROOM
+from patchkit.store.files import refuse_odd_files
 from patchkit.store.location import VERSIONS, versions_file
 
 
@@ -38,7 +39,7 @@ class Stage:
         }
         gone = [path for path in _files(self._real) if path not in pairs] if self._real.is_dir() else []
         # What is there now and was not then is another process's.
-        gone = [path for path in gone if path in self._before or path.is_symlink() or ROOM in path.parts]
+        gone = [path for path in gone if path in self._before]
         return changed, gone
 
     def commit(self, operation: str) -> tuple[str, ...]:
@@ -96,13 +97,16 @@ def staged(folder: Path, before: Mapping[Path, bytes] | None = None) -> Iterator
     """Copy the series in ``folder`` (which need not exist) for as long as the context lasts.
 
     ``before`` is what ``read_series_files`` told when the caller read it first. Errors of patchkit that pass through
-    name the real folder. Raises WriteFailedError when it cannot be copied, or is something else by now.
+    name the real folder. What patchkit keeps in the folder for itself is not copied. Raises WriteFailedError when it
+    cannot be copied, or is something else by now, and UsageError for links, pipes and devices in it.
     """
+    refuse_odd_files(folder)
     with tempfile.TemporaryDirectory(prefix="patchkit-") as root:
         stage = Stage(Path(root), folder, read_series_files(folder) if before is None else before)
         try:
             if folder.is_dir():
-                shutil.copytree(folder, stage.folder)
+                # One that becomes a link meanwhile stays one.
+                shutil.copytree(folder, stage.folder, symlinks=True, ignore=partial(_rooms, folder))
             else:
                 stage.folder.mkdir(parents=True)
             if versions_file(folder) == folder.parent.parent / VERSIONS:
@@ -119,5 +123,10 @@ def staged(folder: Path, before: Mapping[Path, bytes] | None = None) -> Iterator
             raise
 
 
+def _rooms(folder: Path, place: str, names: list[str]) -> list[str]:
+    """Return those of ``names`` in ``place`` that are patchkit's own."""
+    return [name for name in names if in_a_room(Path(place) / name, folder)]
+
+
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and STATE not in path.parts)
+    return sorted(path for path in folder.rglob("*") if path.is_file() and not in_a_room(path, folder))

@@ -35,7 +35,7 @@ from patchkit.errors import PatchkitError, StoreError, TreeError, UsageError, Wr
 from patchkit.reading import read_regular
 from patchkit.store.documents import load_document, parse_document
 from patchkit.store.edit_room import ROOM, folder_for, make_room, read_open, refuse_room_link, sweep_room, write_open
-from patchkit.store.files import entries, refuse_links, write_files
+from patchkit.store.files import entries, refuse_odd_files, write_files
 from patchkit.store.location import series_option
 from patchkit.store.memory import RESOLUTIONS, load_resolutions, print_resolution, resolution_file
 from patchkit.unfinished import remove_folder, sweep
@@ -173,11 +173,14 @@ class EditDir:
         edited = {file: self.edited(patch, file.relative_to(place).as_posix()) for file in drafts}
         return {file: content for file, content in edited.items() if content is not None}
 
-    def refuse_links(self) -> None:
-        """Refuse links: what they lead to is not the edit directory's. Raises UsageError, also as ``state`` does."""
+    def refuse_odd_files(self) -> None:
+        """Refuse links, whose ends are not the edit directory's, and pipes and devices.
+
+        Raises UsageError, also as ``state`` does.
+        """
         # Without it the folder may be any: open.yaml can be old, or changed.
         self._require_state()
-        refuse_links(self.folder)
+        refuse_odd_files(self.folder)
 
     def strangers(self, current: str) -> tuple[Stranger, ...]:
         """Return the files that going on with the patch ``current`` would not read, and that would be lost with it."""

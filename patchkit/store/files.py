@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from patchkit.errors import UsageError, WriteFailedError
+from patchkit.reading import kind_of
 from patchkit.unfinished import unfinished
 
 
@@ -19,10 +21,18 @@ def entries(folder: Path) -> Iterator[Path]:
         yield from sorted(Path(place) / name for name in (*folders, *files))
 
 
-def refuse_links(folder: Path) -> None:
-    """Refuse links below ``folder``: what would be written there would end up elsewhere. Raises UsageError."""
+def refuse_odd_files(folder: Path) -> None:
+    """Refuse links below ``folder``, and what is neither file nor folder. Raises UsageError.
+
+    What would be written through a link would end up elsewhere, and what is read through one comes from there; a pipe
+    waits for ever, and a device has no end.
+    """
     for entry in entries(folder):
         refuse_link(entry)
+        with contextlib.suppress(FileNotFoundError):
+            mode = entry.lstat().st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                raise UsageError(f"{entry} is no regular file but {kind_of(mode)}", hint="take it away")
 
 
 def refuse_links_towards(folder: Path, path: str) -> None:

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from trees.snapshots import contents
+from trees.snapshots import contents, lay
 
-from patchkit.errors import StoreError, WriteFailedError
+from patchkit.errors import StoreError, UsageError, WriteFailedError
 from patchkit.operations.series_files import read_series_files
 from patchkit.operations.staging import ready, staged
 from patchkit.progress import silent
@@ -93,6 +95,85 @@ def test_a_folder_of_one_word_gets_its_parents(tmp_path: Path, monkeypatch: pyte
     assert ready(Path("series"), silent, dry_run=False) == tmp_path / "series"
     assert ready(Path("patches/megatron"), silent, dry_run=False) == Path("patches/megatron")
     assert ready(tmp_path / "series", silent, dry_run=False) == tmp_path / "series"
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where copies are made."""
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    return tmp_path / "scratch"
+
+
+def fifo(place: Path, _outside: Path) -> None:
+    os.mkfifo(place)
+
+
+def endless(place: Path, _outside: Path) -> None:
+    place.symlink_to("/dev/zero")
+
+
+def private(place: Path, outside: Path) -> None:
+    place.symlink_to(outside)
+
+
+def dangling(place: Path, outside: Path) -> None:
+    place.symlink_to(outside / "nothing")
+
+
+LINK = "is a link, and links are not followed"
+ODD = [
+    (fifo, "is no regular file but a named pipe"),
+    (endless, LINK),
+    (private, LINK),
+    (dangling, LINK),
+]
+
+
+@pytest.mark.parametrize("name", ["notes", "first/notes", "first/variants/notes", ".rebase/notes"])
+@pytest.mark.parametrize(("put", "told"), ODD)
+def test_links_pipes_and_devices_of_a_series_are_refused_and_nothing_is_copied(
+    series: Path, scratch: Path, name: str, put: Callable[[Path, Path], None], told: str
+) -> None:
+    outside = lay(scratch.parent / "outside", {"private": b"private"})
+    place = series / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    put(place, outside)
+    with pytest.raises(UsageError) as caught, staged(series):
+        pass
+
+    assert caught.value.message == f"{place} {told}"
+    assert list(scratch.iterdir()) == []
+
+
+def test_what_becomes_a_link_while_the_copy_is_made_is_not_followed(
+    series: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("patchkit.operations.staging.refuse_odd_files", lambda _folder: None)
+    (series / "notes").symlink_to(lay(tmp_path / "outside", {"private": b"private"}))
+    with staged(series) as stage:
+        assert (stage.folder / "notes").is_symlink()
+
+
+def test_the_rooms_of_a_series_are_neither_copied_nor_taken_away(series: Path) -> None:
+    rooms = {".rebase/2.0/first/a.py": b"edited", ".rebase/open.yaml": b"open", ".patchkit/lock": b"1"}
+    lay(series, rooms)
+    with staged(series) as stage:
+        assert not any((stage.folder / room).exists() for room in (".rebase", ".patchkit"))
+        assert stage.changes() == ({}, [])
+        (stage.folder / "series.yaml").write_text("changed")
+        stage.commit("import")
+
+    kept = contents(series)
+    assert {name: kept.get(name) for name in list(rooms)[:2]} == dict(list(rooms.items())[:2])
+
+
+def test_a_series_in_a_folder_that_is_called_like_a_room_has_files(tmp_path: Path) -> None:
+    series = lay(tmp_path / ".patchkit" / ".rebase" / "series", {"series.yaml": b"x", "lock.yaml": b"y"})
+    with staged(series) as stage:
+        (stage.folder / "series.yaml").write_text("y")
+        (stage.folder / "lock.yaml").unlink()
+        assert stage.changes() == ({series / "series.yaml": b"y"}, [series / "lock.yaml"])
 
 
 def test_a_file_of_a_series_that_claims_terabytes_is_not_read(series: Path) -> None:

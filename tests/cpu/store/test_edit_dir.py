@@ -230,14 +230,14 @@ def test_an_edit_of_a_patch_that_is_settled_is_a_stranger_too(series: Path) -> N
 @pytest.mark.parametrize("name", ["second/m/a.py", "second/m", "state.yaml", "resolutions", "new"])
 def test_links_in_the_edit_directory_are_refused(series: Path, tmp_path: Path, name: str) -> None:
     edit_dir = written(series)
-    edit_dir.refuse_links()
+    edit_dir.refuse_odd_files()
     place, moved = edit_dir.folder / name, tmp_path / "moved"
     if place.exists():
         place.rename(moved)
     place.symlink_to(moved)
 
     with pytest.raises(UsageError, match=f"{name} is a link, and links are not followed"):
-        edit_dir.refuse_links()
+        edit_dir.refuse_odd_files()
 
 
 @pytest.mark.parametrize("name", [".rebase", ".rebase/2.0"])
