@@ -16,6 +16,9 @@ from patchkit.errors import ArchiveError
 _ALGORITHMS = ("sha256", "sha384", "sha512")
 """Hashes a row may already use and that are kept; the RECORD rules forbid anything weaker than SHA-256."""
 
+_SHOWN = 200
+"""Characters of a malformed row that a message has."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:
@@ -33,14 +36,14 @@ class _Row:
         return f"{self.written_path},{self.written_hash},{self.written_size}{self.ending}"
 
 
-def update_record(record: bytes, changes: Mapping[str, bytes | None]) -> bytes:
+def update_record(record: bytes, changes: Mapping[str, bytes | None], name: str = "RECORD") -> bytes:
     """Return ``record`` with the rows of ``changes`` brought up to date.
 
     A row stays where it is; a removed file (None) loses its row; a new file gets a row at the end, in the order of
     ``changes``. A row that records no hash or no size (as rows of byte code and of RECORD itself do) goes on recording
-    none. Raises ArchiveError with the number of a malformed row.
+    none. Raises ArchiveError with the number of a malformed row, counted from 1, in what is called ``name``.
     """
-    rows = list(_rows(record))
+    rows = list(_rows(record, name))
     ends_open = bool(rows) and rows[-1].ending == ""
     kept = [_changed(row, changes) for row in rows]
     known = {row.path for row in rows}
@@ -63,15 +66,15 @@ def rename_folder(record: bytes, old: str, new: str) -> bytes:
     return _encoded(renamed)
 
 
-def _rows(record: bytes) -> Iterator[_Row]:
+def _rows(record: bytes, name: str = "RECORD") -> Iterator[_Row]:
     for number, text in enumerate(_row_texts(record.decode("utf-8", "surrogateescape")), start=1):
         body = text.rstrip("\r\n")
         try:
             fields = next(csv.reader([body], strict=True), [])
         except csv.Error as error:
-            raise ArchiveError(f"RECORD row {number}: {error}") from error
+            raise ArchiveError(f"{name} row {number}: {error}") from error
         if len(fields) != 3 or not fields[0] or "," in fields[1] + fields[2]:
-            raise ArchiveError(f"RECORD row {number}: expected path, hash and size, found {body!r}")
+            raise ArchiveError(f"{name} row {number}: expected path, hash and size, found {_shown(body)}")
         written_path, written_hash, written_size = body.rsplit(",", 2)
         yield _Row(fields[0], written_path, written_hash, written_size, text[len(body) :])
 
@@ -79,14 +82,22 @@ def _rows(record: bytes) -> Iterator[_Row]:
 def _row_texts(text: str) -> Iterator[str]:
     """Yield rows with their line endings; a quoted path may hold a line break."""
     start = end = 0
+    within = False  # quotes, as far as the lines since ``start`` say
     while end < len(text):
+        line = end
         # Not str.splitlines, which also breaks at characters that a file name may hold, such as U+2028.
         end = text.find("\n", end) + 1 or len(text)
-        if text.count('"', start, end) % 2 == 0:
+        within ^= text.count('"', line, end) % 2 == 1
+        if not within:
             yield text[start:end]
             start = end
     if start < end:
         yield text[start:end]
+
+
+def _shown(body: str) -> str:
+    """Return a row as a message has it."""
+    return repr(body if len(body) <= _SHOWN else f"{body[:_SHOWN]}...")
 
 
 def _changed(row: _Row, changes: Mapping[str, bytes | None]) -> _Row | None:

@@ -92,7 +92,8 @@ class WheelTree:
         if old is None:
             raise ArchiveError(f"{self.path.name} has no {self.record_path}")
         # Sorted, so that the order in which somebody collected the edits does not show in the result.
-        return update_record(old, {path: edits[path] for path in sorted(edits) if path != self.record_path})
+        changes = {path: edits[path] for path in sorted(edits) if path != self.record_path}
+        return update_record(old, changes, f"{self.path.name}: {self.record_path}")
 
 
 def unpack(wheel: WheelTree, destination: Path, edits: Edits) -> None:

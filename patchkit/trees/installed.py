@@ -51,7 +51,7 @@ class InstalledTree(DirectoryTree):
         # Some image builders strip RECORD; there is nothing to keep true then.
         if record is not None:
             changes = {path: content for path, content in edits.items() if path != record_path}
-            edits = {**changes, record_path: update_record(record, changes)}
+            edits = {**changes, record_path: update_record(record, changes, str(self.root / record_path))}
         super().write(edits, operation=operation)
 
 

@@ -4,6 +4,7 @@ import base64
 import csv
 import hashlib
 import io
+from typing import SupportsIndex
 
 import pytest
 from hypothesis import given, settings
@@ -99,6 +100,47 @@ def test_a_malformed_row_is_named_by_its_number(record: bytes, message: str) -> 
         update_record(record, {})
 
     assert message == caught.value.message
+
+
+def test_a_malformed_row_is_named_with_the_file_that_has_it_and_cut() -> None:
+    with pytest.raises(ArchiveError) as caught:
+        update_record(b"x" * 5000 + b"\n", {}, "a.whl: a.dist-info/RECORD")
+
+    shown = "x" * 200
+    assert caught.value.message == (
+        f"a.whl: a.dist-info/RECORD row 1: expected path, hash and size, found '{shown}...'"
+    )
+
+
+class Counted(str):
+    """A text that knows how many of its characters quotes were looked for in."""
+
+    __slots__ = ("looked_at",)
+    looked_at: int
+
+    def count(self, sub: str, start: SupportsIndex | None = None, end: SupportsIndex | None = None, /) -> int:
+        first, last, _step = slice(start, end).indices(len(self))
+        self.looked_at += last - first
+        return super().count(sub, start, end)
+
+
+class Record(bytes):
+    """A RECORD whose text is counted."""
+
+    text: Counted
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        self.text = Counted(super().decode(encoding, errors))
+        self.text.looked_at = 0
+        return self.text
+
+
+def test_each_character_is_looked_at_once_however_many_lines_a_quoted_path_has() -> None:
+    path = "\n" * 3000
+    record = Record(f'a.py,,\n"{path}",,\nb.py,,\n'.encode())
+
+    assert record == update_record(record, {path: b"no hash was recorded"})
+    assert len(record) == record.text.looked_at
 
 
 def test_renaming_a_folder_touches_its_rows_alone() -> None:

@@ -273,6 +273,19 @@ def test_a_wheel_without_record_cannot_be_unpacked(tmp_path: Path) -> None:
     assert caught.value.message == "a-1-py3-none-any.whl has no a-1.dist-info/RECORD"
 
 
+def test_a_malformed_record_is_named_with_its_wheel(tmp_path: Path) -> None:
+    wheel = tmp_path / "a-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        add(archive, "a-1.dist-info/METADATA", metadata("1", name="a"))
+        add(archive, "a-1.dist-info/RECORD", b"a,b\n")
+
+    with pytest.raises(ArchiveError) as caught:
+        rewrite_wheel(WheelTree(wheel), tmp_path / "out", {}, "x")
+
+    expected = "a-1-py3-none-any.whl: a-1.dist-info/RECORD row 1: expected path, hash and size, found 'a,b'"
+    assert expected == caught.value.message
+
+
 def test_a_new_wheel_has_the_local_version_everywhere_and_a_record_that_fits(tmp_path: Path) -> None:
     made = rewrite_wheel(WheelTree(make_wheel(tmp_path)), tmp_path / "out", EDITS, "patchkit.ab12cd34")
 
