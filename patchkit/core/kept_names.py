@@ -47,7 +47,7 @@ def why_kept(path: str) -> str | None:
     if leads_into_state(path):
         return _OURS
     above = ""
-    for part in map(_plain, path.split("/")):
+    for part in map(plain, path.split("/")):
         if part.startswith(".") and _UNFINISHED.fullmatch(part):
             return _PASSING
         if above.endswith(".dist-info") or _SHORT_METADATA.fullmatch(above):
@@ -63,17 +63,17 @@ def leads_into_git(path: str) -> bool:
     """Tell whether a part of ``path`` is what some system takes for ``.git``."""
     if path.isascii() and "git" not in path.lower():
         return False  # as nearly always; a wheel has thousands of paths
-    return any(_plain(part) in (".git", _SHORT_GIT) for part in path.split("/"))
+    return any(plain(part) in (".git", _SHORT_GIT) for part in path.split("/"))
 
 
 def leads_into_state(path: str) -> bool:
     """Tell whether a part of ``path`` is what some system takes for the folder of patchkit's record and journal."""
     if path.isascii() and "patchk" not in path.lower() and "~" not in path:
         return False
-    return any(part == STATE or _SHORT_STATE.fullmatch(part) for part in map(_plain, path.split("/")))
+    return any(part == STATE or _SHORT_STATE.fullmatch(part) for part in map(plain, path.split("/")))
 
 
-def _plain(part: str) -> str:
+def plain(part: str) -> str:
     """Return what file systems of other systems take a name for: case, ignored characters, dots and spaces at the end.
 
     As git has it (core.protectHFS, core.protectNTFS).

@@ -9,20 +9,16 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
-from patchkit.core.kept_names import RECORD, leads_into_state
+from patchkit.core.kept_names import RECORD
 from patchkit.core.record import rename_folder, update_record
-from patchkit.errors import ArchiveError, TreeError, UnsafePathError, UsageError, WriteFailedError
+from patchkit.errors import ArchiveError, TreeError, UsageError, WriteFailedError
 from patchkit.trees.interface import Edits
 from patchkit.trees.new_folder import new_folder
 from patchkit.trees.paths import checked
+from patchkit.trees.wheel_members import checked_members
 from patchkit.unfinished import unfinished
 
-_MOST_BYTES = 2**30
-"""Of all members; the largest wheel of megatron-core unpacks to about 20 million bytes."""
-_MOST_MEMBERS: Final = 100_000
-"""Each takes a quarter of a millisecond to unpack, whatever is in it; megatron-core has some hundreds."""
 _NEW_FILE_MODE = stat.S_IFREG | 0o644
 
 
@@ -35,7 +31,7 @@ class WheelTree:
         with _reading(path.name):
             self._zip = zipfile.ZipFile(path)
         try:
-            self._members = _checked_members(path.name, self._zip.infolist())
+            self._members = checked_members(path.name, self._zip.infolist())
             self.dist_info = _dist_info(path.name, self._members)
         except TreeError:
             self._zip.close()
@@ -215,44 +211,6 @@ def _with_version(label: str, metadata: bytes | None, version: str) -> bytes:
     if not count:
         raise ArchiveError(f"{label} has no Version in its METADATA")
     return head + metadata[end:]
-
-
-def _checked_members(label: str, entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-    """Return the files among ``entries`` by path. No more is ever unpacked than the sizes that are looked at here."""
-    if len(entries) > _MOST_MEMBERS:
-        raise ArchiveError(f"{label} has {len(entries)} members, more than the {_MOST_MEMBERS} that are read")
-    size = sum(entry.file_size for entry in entries)
-    if size > _MOST_BYTES:
-        raise ArchiveError(f"{label} unpacks to {size} bytes, more than the {_MOST_BYTES} that are read")
-    members: dict[str, zipfile.ZipInfo] = {}
-    folders: set[str] = set()
-    for entry in entries:
-        # zipfile cuts a name at a NUL and, on some systems, turns its slashes; what the archive says is judged.
-        try:
-            path = checked(entry.orig_filename.removesuffix("/"))
-        except UnsafePathError as error:
-            raise UnsafePathError(f"{label}: {error.message}") from error
-        if stat.S_ISLNK(entry.external_attr >> 16):
-            raise UnsafePathError(f"{label}: {path} is a link")
-        if leads_into_state(path):
-            # Unpacked or installed, it would be a journal of ours to undo, or a lock.
-            raise UnsafePathError(f"{label}: {path} is where patchkit keeps its own files")
-        if path in members or (entry.is_dir() and path in folders):
-            raise ArchiveError(f"{label}: {path} is there twice")
-        if entry.is_dir():
-            folders.add(path)
-        else:
-            members[path] = entry
-    for member in members:
-        folders.update(_folders_above(member))
-    for clash in folders & members.keys():
-        raise ArchiveError(f"{label}: {clash} is a file and a folder")
-    return members
-
-
-def _folders_above(path: str) -> Iterator[str]:
-    while path := path.rpartition("/")[0]:
-        yield path
 
 
 def _dist_info(label: str, members: dict[str, zipfile.ZipInfo]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from patchkit.errors import ArchiveError, TreeError, UnsafePathError, UsageError, WriteFailedError
-from patchkit.trees import archive
+from patchkit.trees import wheel_members
 from patchkit.trees.archive import WheelTree, rewrite_wheel, unpack
 from patchkit.trees.interface import Edits
 
@@ -126,6 +126,77 @@ def test_a_wheel_that_comes_with_notes_of_ours_is_refused_at_once(tmp_path: Path
         WheelTree(a_wheel_with(tmp_path / "a.whl", (name, 0o644)))
 
     assert caught.value.message == f"a.whl: {name} is where patchkit keeps its own files"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "megatron_core-1.2.data/purelib/megatron/core/__init__.py",
+        "megatron_core-1.2.data/platlib/megatron/core/__init__.py",
+        "megatron_core-1.2.data/purelib/other.py",
+        "other.data/PureLib/Megatron/core/new.py",
+        "megatron_core-1.2.DATA./platlib /megatron.py",
+        "megatron_core-1.2.data/data/lib/python3.11/site-packages/megatron/core/__init__.py",
+        "megatron_core-1.2.data/data/local/lib/python3/Dist-Packages/megatron/core/__init__.py",
+        "megatron_core-1.2.data/data/lib64/pypy3.10/megatron/core/__init__.py",
+        "megatron_core-1.2.data/data/Lib/python/megatron/core/__init__.py",
+        "megatron_core-1.2.data/data/Lib/\u017fite-packages/megatron/core/__init__.py",
+        "megatron_core-1.2.data/data/MEGATRON/core/__init__.py",
+        f"megatron_core-1.2.data/data/{DIST_INFO}/patchkit.json",
+    ],
+)
+def test_a_wheel_with_a_file_that_is_installed_among_the_packages_from_elsewhere_is_refused_at_once(
+    tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(UnsafePathError) as caught:
+        WheelTree(a_wheel_with(tmp_path / "a.whl", (name, 0o644)))
+
+    expected = f"a.whl: {name} is installed among the packages, where it may replace what is patched"
+    assert expected == caught.value.message
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "megatron_core-1.2.data/scripts/megatron",
+        "megatron_core-1.2.data/headers/megatron/core.h",
+        "megatron_core-1.2.data/data/share/megatron/core/example.py",
+        "megatron_core-1.2.data/data/lib/pythonic/purelib/x.py",
+        "megatron/core.data/purelib/megatron/core.py",
+    ],
+)
+def test_a_wheel_with_files_that_are_installed_elsewhere_is_read(tmp_path: Path, name: str) -> None:
+    assert WheelTree(a_wheel_with(tmp_path / "a.whl", (name, 0o644))).read(name) == b"/etc/passwd"
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("Megatron/core/__init__.py", "megatron/core/__init__.py"),
+        ("megatron/core/tool.sh.", "megatron/core/tool.sh"),
+        (f"{DIST_INFO}/record", f"{DIST_INFO}/RECORD"),
+        ("megatron/core/Tool.sh/x.py", "megatron/core/tool.sh"),
+    ],
+)
+def test_a_wheel_with_two_files_that_are_one_to_some_systems_is_refused_at_once(
+    tmp_path: Path, name: str, other: str
+) -> None:
+    wheel = tmp_path / "a.whl"
+    make_wheel(tmp_path).rename(wheel)
+    with zipfile.ZipFile(wheel, "a") as archive:
+        add(archive, name, b"")
+
+    with pytest.raises(ArchiveError) as caught:
+        WheelTree(wheel)
+
+    clash = name.removesuffix("/x.py")
+    assert caught.value.message == f"a.whl: {clash} and {other} are the same file to some systems"
+
+
+def test_the_files_of_a_folder_may_spell_it_differently(tmp_path: Path) -> None:
+    wheel = a_wheel_with(tmp_path / "a.whl", ("MEGATRON/other.py", 0o644), ("Megatron/", 0o40755))
+
+    assert list(WheelTree(wheel).paths("MEGATRON")) == ["MEGATRON/other.py"]
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x05\x06" + b"\0" * 18, None])
@@ -425,7 +496,7 @@ def test_a_bomb_is_refused_before_anything_is_unpacked(tmp_path: Path) -> None:
 
 def test_a_wheel_of_members_without_end_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = make_wheel(tmp_path)
-    monkeypatch.setattr(archive, "_MOST_MEMBERS", len(zipfile.ZipFile(path).infolist()) - 1)
+    monkeypatch.setattr(wheel_members, "_MOST_MEMBERS", len(zipfile.ZipFile(path).infolist()) - 1)
     with pytest.raises(ArchiveError) as caught:
         WheelTree(path)
 
