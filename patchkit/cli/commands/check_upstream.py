@@ -79,8 +79,8 @@ def command(
     With --new-only only what is new counts, and nothing new prints nothing.
     """
     folder = patches or edited_patches()
-    files = _report_files(reports)
     state_file = state or folder / STATE
+    files = _report_files(reports, state_file if new_only or detailed_exit_code else None)
     reporter = StderrReporter(verbose=style == "text" and not new_only)
     # Read before the long part too: what is no state file is refused at once.
     known = load_reported(state_file) if new_only or detailed_exit_code else {}
@@ -159,12 +159,17 @@ def _lost(found: News, known: Mapping[str, Iterable[str]], named: Set[str], repo
             yield f"{target.title} could not be looked at: {target.reason}"
 
 
-def _report_files(reports: tuple[str, ...]) -> dict[Path, str]:
+def _report_files(reports: tuple[str, ...], state: Path | None) -> dict[Path, str]:
+    """Return the form of each file; one that would take the place of another, or of ``state``, is a UsageError."""
     files: dict[Path, str] = {}
+    # What a link leads to is written, so that two names may be one file.
+    taken = {} if state is None else {os.path.realpath(state): f"{state} is the state file"}
     for text in reports:
         path, style = _report_file(text)
-        if path in files:
-            raise UsageError(f"--report {text}: another report goes to {path} too")
+        place = os.path.realpath(path)
+        if place in taken:
+            raise UsageError(f"--report {text}: {taken[place]}")
+        taken[place] = f"another report goes to {path} too"
         files[path] = style
     return files
 

@@ -389,6 +389,40 @@ def test_a_report_goes_to_a_file_of_its_own(
     assert (ran.code, ran.out, ran.err) == (2, "", said)
 
 
+@pytest.mark.parametrize("use", ["--new-only", "--detailed-exit-code"])
+@pytest.mark.parametrize("report", ["st", "link", "folder/st"])
+def test_no_report_goes_to_the_state_file_by_whichever_name(
+    check: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: str, report: str
+) -> None:
+    there = world(tmp_path, MOVED)
+    (tmp_path / "link").symlink_to("st")
+    (tmp_path / "folder").symlink_to(".")
+    monkeypatch.chdir(tmp_path)
+
+    ran = check(there, use, "--state", "st", "--report", f"json={report}")
+
+    said = f"error: --report json={report}: st is the state file\n"
+    assert (ran.code, ran.out, ran.err, (tmp_path / "st").exists()) == (2, "", said, False)
+
+
+def test_a_report_may_go_where_a_state_file_that_is_not_used_would_be(check: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, MOVED)
+    place = tmp_path / "st"
+
+    assert check(there, "--state", str(place), "--report", f"json={place}").code == 0
+    assert place.read_text().startswith("{")
+
+
+def test_two_reports_that_links_lead_to_one_file_are_refused(check: Command, tmp_path: Path) -> None:
+    there = world(tmp_path, MOVED)
+    (tmp_path / "link").symlink_to("real")
+
+    ran = check(there, "--report", f"json={tmp_path}/real", "--report", f"html={tmp_path}/link")
+
+    said = f"error: --report html={tmp_path}/link: another report goes to {tmp_path}/real too\n"
+    assert (ran.code, ran.out, ran.err) == (2, "", said)
+
+
 def test_explain_shows_three_panes(patchkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     there = world(tmp_path, CLASH)
     monkeypatch.setenv("PATCHKIT_CACHE", str(there.cache))
