@@ -33,6 +33,8 @@ class LogLine:
 
     number: int
     """1-based; only line feeds are counted, as editors do."""
+    offset: int
+    """Where in the log it begins, in bytes from 0."""
     raw: bytes
     _buffer: bytes
     _start: int
@@ -83,7 +85,7 @@ class LogReader:
                 seen = passed + end
                 counted += buffer.count(b"\n", at, start)
                 at = start
-                yield LogLine(counted + 1, buffer[start:end], buffer, start, end)
+                yield LogLine(counted + 1, passed + start, buffer[start:end], buffer, start, end)
             if not block:
                 self.line_count = newlines + buffer.count(b"\n") + (not ended_with_newline)
                 return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Literal
@@ -44,7 +44,8 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, dict=True, forbid_unk
         return re.compile(self.near, re.MULTILINE) if self.near else None
 
     @cached_property
-    def _frames(self) -> re.Pattern[str] | None:
+    def frame(self) -> re.Pattern[str] | None:
+        """``frames``, if any, compiled."""
         return re.compile(self.frames) if self.frames else None
 
     def is_line(self, line: str) -> bool:
@@ -59,10 +60,6 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, dict=True, forbid_unk
     def is_near(self, surroundings: bytes) -> bool:
         """Tell whether the second line that it takes, if any, is in the text around the first."""
         return self._near is None or self._near.search(surroundings.decode(errors="replace")) is not None
-
-    def is_below(self, frames: Iterable[str]) -> bool:
-        """Tell whether the frame that it takes, if any, is among those above the line."""
-        return self._frames is None or any(self._frames.search(each) for each in frames)
 
 
 class Signatures(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from patchkit.tms.fingerprints import known_builds
 from patchkit.tms.log_lines import LogLine, LogReader
 from patchkit.tms.log_writers import messages, rank_of, times_of, without_terminal
 from patchkit.tms.signatures import FIX, Signature, Teller, known_signatures
-from patchkit.tms.tracebacks import frames_before
+from patchkit.tms.tracebacks import Tracebacks
 from patchkit.tms.verdict import SaverRecords, has_defect
 
 _SHOWN = 400
@@ -70,6 +70,7 @@ def triage(log: BinaryIO, records: SaverRecords) -> Triage:
     defect = next((item for item in records.defects if item.id == FIX), None)
     before_fix = frozenset(name for name in builds if defect and has_defect(name, defect))
     teller = Teller(builds, before_fix)
+    tracebacks = {item.id: Tracebacks(item.frame) for item in known.signatures if item.frame is not None}
 
     @lru_cache(maxsize=4096)
     def read(message: str, *, is_cut: bool) -> tuple[tuple[str, ...] | None, tuple[Signature, ...]]:
@@ -84,7 +85,7 @@ def triage(log: BinaryIO, records: SaverRecords) -> Triage:
         for before, message in messages(without_terminal(line.raw.decode(errors="replace"))):
             message_builds, possible = read(message.strip(), is_cut=line.is_cut)
             common = _agreeing(common, message_builds)
-            signature = next((item for item in possible if _fits(item, line)), None)
+            signature = next((item for item in possible if _fits(item, line, tracebacks.get(item.id))), None)
             if signature:
                 tally = tallies.setdefault((signature.id, message_builds), _Tally(signature, message_builds))
                 tally.add(line.number, before, message.strip())
@@ -93,8 +94,10 @@ def triage(log: BinaryIO, records: SaverRecords) -> Triage:
     return Triage(reader.size, reader.line_count, tuple(found), common)
 
 
-def _fits(signature: Signature, line: LogLine) -> bool:
-    return signature.is_near(line.around) and signature.is_below(frames_before(line.raw, line.before))
+def _fits(signature: Signature, line: LogLine, tracebacks: Tracebacks | None) -> bool:
+    return signature.is_near(line.around) and (
+        tracebacks is None or tracebacks.has_frame(line.raw, line.before, line.offset)
+    )
 
 
 def _agreeing(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
