@@ -49,6 +49,11 @@ class PatchFormatError(SourceError):
         super().__init__(f"{where}: {message}", hint=hint)
         self.file = file
         self.line = line
+        self._said = message
+
+    def at(self, line: int | None) -> PatchFormatError:
+        """Return the same error at another line: that of the file which the text was decoded from."""
+        return PatchFormatError(self.file, line, self._said, hint=self.hint)
 
 
 class StoreError(SourceError):

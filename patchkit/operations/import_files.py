@@ -13,15 +13,13 @@ from msgspec.structs import replace
 from patchkit.core.foreign.diffs import ForeignFile, ForeignPatch
 from patchkit.core.foreign.lenient import read_foreign
 from patchkit.core.foreign.mail import is_cover_letter, mail_number
+from patchkit.core.foreign.transfer import MOST_LINES
 from patchkit.errors import TreeError, UnsafePathError, UsageError
 from patchkit.reading import LARGEST, read_given, read_regular
 from patchkit.trees.paths import checked
 
 MAX_SIZE = LARGEST
 """Bytes; a series has no larger file either, and what is imported becomes one."""
-MAX_LINES = 8_000_000
-"""Lines; import takes some 270 bytes of memory for each, which are 2 GiB for all of them."""
-
 _SUFFIXES = (".patch", ".diff", ".mbox", ".eml")
 _NUMBER = re.compile(r"\d+")
 
@@ -50,7 +48,7 @@ def read_files(given: Sequence[Path], directory: str = "") -> ReadFiles:
     for path in paths:
         # A pipe that somebody names is wanted; what a folder has is its maker's choice.
         text = _read(path, read_given if path in named else read_regular)
-        if len(paths) > 1 and is_cover_letter(text):
+        if len(paths) > 1 and is_cover_letter(text, str(path)):
             notes.append(f"{path.name}: a cover letter, and left out")
             continue
         kept.append(path)
@@ -133,11 +131,11 @@ def _read(path: Path, read: Callable[[Path, int], bytes] = read_regular) -> byte
         if error.errno == errno.EFBIG:
             raise _too_large(path) from error
         raise TreeError(f"cannot read {path}: {error.strerror or error}") from error
-    if text.count(b"\n") > MAX_LINES:
+    if text.count(b"\n") > MOST_LINES:
         raise _too_large(path)
     return text
 
 
 def _too_large(path: Path) -> UsageError:
-    most = f"a patch of at most {MAX_SIZE // 2**20} MiB and {MAX_LINES:,} lines is imported"
+    most = f"a patch of at most {MAX_SIZE // 2**20} MiB and {MOST_LINES:,} lines is imported"
     return UsageError(f"{path} is too large; {most}")

@@ -11,8 +11,10 @@ import re
 
 from patchkit.core.blobs import blob_id
 from patchkit.core.foreign.diffs import ForeignFile, ForeignHunk, ForeignPatch, Message, Repair
+from patchkit.core.foreign.encoded import decoded
+from patchkit.core.foreign.fields import mbox_commit
 from patchkit.core.foreign.headers import FileHeader, is_git_header, read_git_header, read_plain_header
-from patchkit.core.foreign.mail import mbox_commit, read_head
+from patchkit.core.foreign.mail import read_head
 from patchkit.core.model import HunkLine, LineKind
 from patchkit.errors import PatchFormatError
 
@@ -27,7 +29,8 @@ def read_foreign(text: bytes, name: str) -> ForeignPatch:
     """Read a bare diff, a mail, or an mbox of mails; ``name`` is what repairs and errors call it.
 
     Raises PatchFormatError, with the 1-based line, for what cannot be repaired: no hunk at all, binary files, combined
-    diffs, a hunk without a file, a body line that is none, a text that ends before a hunk or a file does.
+    diffs, a hunk without a file, a body line that is none, a text that ends before a hunk or a file does, a mail that
+    cannot be decoded.
     """
     if not text.strip():
         raise PatchFormatError(name, None, "is empty", hint="nothing to import; was the diff made in a clean tree?")
@@ -44,17 +47,20 @@ class _Reader:
 
     def __init__(self, text: bytes, name: str) -> None:
         self.name = name
-        self.lines = text.split(b"\n")
-        self.repairs: list[Repair] = []
+        plain = decoded(text, name)
+        self.lines = plain.lines
+        self._numbers = plain.numbers
+        self._starts = plain.starts
+        self.repairs: list[Repair] = list(plain.repairs)
         self.at = 0
         if self.lines[-1] == b"":
             self.lines.pop()
         else:
-            self._repair("last-newline", len(self.lines), "the last line had no newline")
+            self._repair("last-newline", len(self.lines) - 1, "the last line had no newline")
         headers = [line for line in self.lines if line.startswith((b"--- ", b"+++ ", b"@@ ", b"diff --git "))]
         if headers and all(line.endswith(b"\r") for line in headers):
             # Headers never have a carriage return of their own: something translated the whole text.
-            self._repair("crlf", 1, "every line ended in CRLF")
+            self._repair("crlf", 0, "every line ended in CRLF")
             self.lines = [line.removesuffix(b"\r") for line in self.lines]
 
     def messages(self) -> list[Message]:
@@ -65,7 +71,7 @@ class _Reader:
             files: list[ForeignFile] = []
             head_end: int | None = None
             while self.at < len(self.lines):
-                if self.at > start and mbox_commit(self.lines[self.at]):
+                if self.at > start and (self.at in self._starts or mbox_commit(self.lines[self.at])):
                     break
                 if self._begins_file():
                     head_end = self.at if head_end is None else head_end
@@ -75,13 +81,24 @@ class _Reader:
                     self.at += 1
             head = read_head(self.lines[start : self.at if head_end is None else head_end])
             for offset in head.quoted:
-                self._repair("mbox-quoting", start + offset + 1, "'>From' in the message was 'From'")
+                self._repair("mbox-quoting", start + offset, "'>From' in the message was 'From'")
             found.append(
                 Message(
-                    self.name, start + 1, head.subject, head.author, head.date, head.body, head.commit, tuple(files)
+                    self.name,
+                    self._number(start),
+                    head.subject,
+                    head.author,
+                    head.date,
+                    head.body,
+                    head.commit,
+                    tuple(files),
                 )
             )
         return found
+
+    def _number(self, at: int) -> int:
+        """Return the 1-based line of the file at which 0-based line ``at`` of the text begins."""
+        return self._numbers[at] if at < len(self._numbers) else at + 1
 
     def _line(self, at: int) -> bytes:
         return self.lines[at] if at < len(self.lines) else b""
@@ -110,17 +127,18 @@ class _Reader:
             raise self._error("this is a context diff", "make a unified one: diff -u")
 
     def _error(self, message: str, hint: str | None = None) -> PatchFormatError:
-        return PatchFormatError(self.name, self.at + 1, message, hint=hint)
+        return PatchFormatError(self.name, self._number(self.at), message, hint=hint)
 
-    def _repair(self, rule: str, line: int, message: str, path: str | None = None, hunk: int | None = None) -> None:
-        self.repairs.append(Repair(rule, self.name, line, message, path, hunk))
+    def _repair(self, rule: str, at: int, message: str, path: str | None = None, hunk: int | None = None) -> None:
+        self.repairs.append(Repair(rule, self.name, self._number(at), message, path, hunk))
 
     def _file(self) -> ForeignFile:
         start = self.at
-        if is_git_header(self.lines[self.at]):
-            header, self.at = read_git_header(self.lines, self.at, self.name)
-        else:
-            header, self.at = read_plain_header(self.lines, self.at, self.name)
+        read = read_git_header if is_git_header(self.lines[self.at]) else read_plain_header
+        try:
+            header, self.at = read(self.lines, self.at, self.name)
+        except PatchFormatError as error:
+            raise error.at(None if error.line is None else self._number(error.line - 1)) from None
         shown = _shown(header)
         hunks: list[ForeignHunk] = []
         while self._line(self.at).startswith(b"@@"):
@@ -128,7 +146,7 @@ class _Reader:
         if not hunks:
             self._refuse_lost_hunks(header, start)
         return ForeignFile(
-            line=start + 1,
+            line=self._number(start),
             old_path=header.old_path,
             new_path=header.new_path,
             git=header.git,
@@ -162,10 +180,10 @@ class _Reader:
             while spare < len(lines) and end - 1 - spare in blanks:
                 spare += 1
         for at in blanks:
-            self._repair("stripped-blank", at + 1, "a blank context line had lost its leading space", path, number)
+            self._repair("stripped-blank", at, "a blank context line had lost its leading space", path, number)
         self.at = end
         hunk = ForeignHunk(
-            start + 1,
+            self._number(start),
             (match[5] or b"").decode("utf-8", "replace").strip(),
             old_start,
             old_count,
@@ -185,10 +203,10 @@ class _Reader:
         ids = {name for name in (header.old_id, header.new_id) if name is not None}
         if any(name.strip("0") and not _EMPTY.startswith(name) for name in ids):
             message = f"{_shown(header)}: its index line says that the text changes, and no hunk follows"
-            raise PatchFormatError(self.name, start + 1, message, hint=hint)
+            raise PatchFormatError(self.name, self._number(start), message, hint=hint)
         if self.at >= len(self.lines) and not (ids or header.modes or header.renamed or header.copied):
             message = f"{_shown(header)}: the text ends behind the header of this file"
-            raise PatchFormatError(self.name, start + 1, message, hint=hint)
+            raise PatchFormatError(self.name, self._number(start), message, hint=hint)
 
     def _refuse_cut_short(self, hunk: ForeignHunk, path: str, number: int) -> None:
         """Raise PatchFormatError when the text ends in the middle of a hunk.
@@ -202,7 +220,8 @@ class _Reader:
             return
         promised = f"its header promises {hunk.old_count} old and {hunk.new_count} new lines"
         message = (
-            f"{path}, hunk {number}: cut short: {promised}, and the text ends at line {self.at} with {old} and {new}"
+            f"{path}, hunk {number}: cut short: {promised}, and the text ends at line {self._number(self.at - 1)} "
+            f"with {old} and {new}"
         )
         counts = f"-{hunk.old_start},{old} +{hunk.new_start},{new}"
         hint = f"get the whole patch; if its last hunk was edited by hand, correct the header: @@ {counts} @@"
@@ -213,7 +232,7 @@ class _Reader:
             raise self._error("a combined diff of a merge cannot be imported", "make a diff against one parent")
 
     def _error_at(self, at: int, message: str) -> PatchFormatError:
-        return PatchFormatError(self.name, at + 1, message)
+        return PatchFormatError(self.name, self._number(at), message)
 
     def _exact_end(self, at: int, old: int, new: int) -> int | None:
         """Return the 0-based line behind the body that the counts ask for; None when the text has no such body."""
@@ -260,7 +279,7 @@ class _Reader:
                 if not lines:
                     raise self._error_at(at, f"{path}, hunk {number}: a marker for a missing newline has no line")
                 if not line.startswith(_MARKER):
-                    self._repair("marker", at + 1, "the marker for a missing newline was translated", path, number)
+                    self._repair("marker", at, "the marker for a missing newline was translated", path, number)
                 last = lines.pop()
                 lines.append(HunkLine(last.kind, last.text.removesuffix(b"\n")))
             else:

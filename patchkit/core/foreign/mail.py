@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from email.header import decode_header, make_header
 from email.utils import parsedate_to_datetime
-from typing import Final
 
 import msgspec
 
-_MBOX = re.compile(rb"From ([0-9a-f]{40}) \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\s*")
-_HEADER = re.compile(r"([A-Za-z][A-Za-z-]*):[ \t]*(.*)")
+from patchkit.core.foreign.encoded import decoded
+from patchkit.core.foreign.fields import first_line, is_mbox_line, mbox_commit, read_fields
+
 _TAGS = re.compile(r"^(\s*\[[^\]]*\]\s*)+")
 _NUMBER = re.compile(rb"^Subject: *\[[^\]]*?\b(\d{1,9})/(\d{1,9})\]", re.MULTILINE)
 _DIFF = re.compile(rb"^(?:diff |--- .*\n\+\+\+ )", re.MULTILINE)
 _QUOTED_FROM = re.compile(r"^>+From ", re.MULTILINE)
-_LONGEST: Final = 10_000
-"""Characters of a header that are read: to decode a long one takes the square of its length."""
 
 
 class MailHead(msgspec.Struct, frozen=True):
@@ -32,22 +30,19 @@ class MailHead(msgspec.Struct, frozen=True):
     """0-based lines whose ``From`` an mbox writer had quoted (``>From``); ``body`` has them unquoted."""
 
 
-def mbox_commit(line: bytes) -> str | None:
-    """Return the commit id of git's mbox separator, or None for any other line."""
-    match = _MBOX.fullmatch(line)
-    return match[1].decode() if match else None
-
-
 def mail_number(text: bytes) -> tuple[int, int] | None:
     """Return the numbers n and m of ``[PATCH n/m]`` in a mail's headers; None when it has none."""
     match = _NUMBER.search(text.replace(b"\r\n", b"\n").split(b"\n\n", 1)[0])
     return (int(match[1]), int(match[2])) if match else None
 
 
-def is_cover_letter(text: bytes) -> bool:
-    """Tell whether a mail is number 0 of a series, and has no diff (git-format-patch(1), ``--cover-letter``)."""
+def is_cover_letter(text: bytes, name: str) -> bool:
+    """Tell whether a mail is number 0 of a series, and has no diff (git-format-patch(1), ``--cover-letter``).
+
+    Raises PatchFormatError, with ``name``, for a mail that cannot be decoded.
+    """
     number = mail_number(text)
-    return number is not None and number[0] == 0 and not _DIFF.search(text)
+    return number is not None and number[0] == 0 and not _DIFF.search(b"\n".join(decoded(text, name).lines))
 
 
 def read_head(lines: list[bytes]) -> MailHead:
@@ -55,25 +50,15 @@ def read_head(lines: list[bytes]) -> MailHead:
 
     Subjects lose their ``[PATCH n/m]`` (git-am does the same).
     """
-    text = [line.decode("utf-8", "replace").rstrip("\r") for line in lines]
-    commit = mbox_commit(lines[0]) if lines else None
-    at = 1 if commit else 0
-    found: dict[str, list[str]] = {}
-    last = ""
-    while at < len(text) and text[at]:
-        match = _HEADER.fullmatch(text[at])
-        if match:
-            last = match[1].lower()
-            found[last] = [match[2]]
-        elif last and text[at][:1] in " \t":
-            found[last].append(text[at].strip())
-        else:
-            break
-        at += 1
-    headers = {name: " ".join(lines)[:_LONGEST] for name, lines in found.items()}
+    first = first_line(lines)
+    commit = mbox_commit(lines[first]) if first < len(lines) else None
+    at = first + 1 if first < len(lines) and (commit or is_mbox_line(lines[first])) else first
+    fields = read_fields(lines, at)
+    headers = fields.values
     if "subject" not in headers or "from" not in headers:
         return MailHead(commit=commit or "")
-    body, quoted = _body(text, at)
+    text = [line.decode("utf-8", "replace").rstrip("\r") for line in lines]
+    body, quoted = _body(text, fields.end)
     return MailHead(
         subject=_TAGS.sub("", _decoded(headers["subject"])).strip(),
         author=_decoded(headers["from"]),

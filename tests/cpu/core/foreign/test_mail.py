@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from patchkit.core.foreign.mail import MailHead, is_cover_letter, mail_number, mbox_commit, read_head
+from patchkit.core.foreign.fields import mbox_commit
+from patchkit.core.foreign.mail import MailHead, is_cover_letter, mail_number, read_head
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 MAIL = f"""\
@@ -145,7 +146,7 @@ def test_the_number_of_a_mail_in_its_series_is_read_from_its_subject(
 def test_a_cover_letter_is_number_0_and_has_no_diff() -> None:
     letter = MAIL.replace("1/2", "0/2").encode()
 
-    assert is_cover_letter(letter)
-    assert not is_cover_letter(MAIL.encode())
-    assert not is_cover_letter(letter + b"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")
-    assert not is_cover_letter(letter + b"diff --git a/x b/x\n")
+    assert is_cover_letter(letter, "p")
+    assert not is_cover_letter(MAIL.encode(), "p")
+    assert not is_cover_letter(letter + b"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "p")
+    assert not is_cover_letter(letter + b"diff --git a/x b/x\n", "p")
