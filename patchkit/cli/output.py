@@ -12,6 +12,7 @@ import msgspec
 from patchkit import __version__
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.rendering.printable import inert_json, no_command, one_line, styled
+from patchkit.core.json_text import to_json
 from patchkit.core.report import REPORT_SCHEMA, Problem
 from patchkit.errors import PatchkitError
 
@@ -26,7 +27,7 @@ def echo(text: str, *, err: bool = False) -> None:
 
 def print_json(value: object) -> None:
     """Print a value as indented JSON on stdout, without a character that a terminal could obey."""
-    click.echo(inert_json(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()))
+    click.echo(inert_json(msgspec.json.format(to_json(value), indent=2).decode()))
 
 
 def print_problem(problem: Problem) -> None:

@@ -6,9 +6,8 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 
-import msgspec
-
 from patchkit.core.carry_report import AlarmReport, DriftReport
+from patchkit.core.json_text import to_json
 from patchkit.core.upstream_report import PatchAnswer
 from patchkit.errors import StoreError
 
@@ -78,7 +77,7 @@ def fingerprint(blobs: Mapping[str, str | None], patches: Iterable[PatchAnswer],
         ],
         sorted(problems),
     )
-    return hashlib.sha256(msgspec.json.encode(told)).hexdigest()[:16]
+    return hashlib.sha256(to_json(told)).hexdigest()[:16]
 
 
 def _drift(drift: Iterable[DriftReport]) -> list[tuple[str, list[str]]]:

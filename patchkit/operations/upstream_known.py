@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-import msgspec
-
+from patchkit.core.json_text import to_json
 from patchkit.core.upstream import Target
 from patchkit.core.upstream_report import TargetAnswer
 from patchkit.operations.engine import engine_digest
@@ -30,7 +29,7 @@ class KnownAnswers:
             clone is not None,
             clone is not None and clone.shallow,
         )
-        self._common = hashlib.sha256(msgspec.json.encode(told)).hexdigest()
+        self._common = hashlib.sha256(to_json(told)).hexdigest()
 
     def get(self, target: Target, base: str | None) -> TargetAnswer | None:
         """Return what was found on a target before; None when that is not known."""
@@ -45,7 +44,7 @@ class KnownAnswers:
         # of a release is told and its commit asked about, and one clone may have another than the next.
         wheels = sorted(target.release.files.items()) if target.release is not None else None
         told = (self._common, target.name, target.as_of, wheels, target.tag, target.commit, base)
-        return hashlib.sha256(msgspec.json.encode(told)).hexdigest()
+        return hashlib.sha256(to_json(told)).hexdigest()
 
 
 def _digest(file: Path) -> str:

@@ -17,6 +17,7 @@ import msgspec
 from patchkit.cli.rendering.printable import inert_markup
 from patchkit.cli.rendering.telling import size, verdict_told, worth_telling
 from patchkit.core.carry_report import drift_details
+from patchkit.core.json_text import to_json
 from patchkit.core.printing import printable
 from patchkit.core.upstream_report import ConflictReport, HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
 
@@ -131,7 +132,7 @@ class _Sections:
 
     def add(self, target: TargetAnswer, patch: PatchAnswer, hunk: HunkAnswer | None) -> str:
         alone = msgspec.structs.replace(patch, hunks=())
-        key = msgspec.json.encode((patch.name, hunk) if hunk is not None else alone)
+        key = to_json((patch.name, hunk) if hunk is not None else alone)
         section = self._known.setdefault(key, Section(f"a{len(self._known)}", alone, hunk, []))
         section.targets.append(target.title)
         return section.id

@@ -26,6 +26,7 @@ from patchkit.cli.rendering.telling import (
     worth_telling,
 )
 from patchkit.core.carry_report import AlarmReport
+from patchkit.core.json_text import to_json
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -78,7 +79,7 @@ def render_sarif(report: UpstreamReport, places: Places) -> str:
         "results": [_printed(result, rules, seen) for result in results],
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return inert_json(msgspec.json.format(msgspec.json.encode(log), indent=2).decode()) + "\n"
+    return inert_json(msgspec.json.format(to_json(log), indent=2).decode()) + "\n"
 
 
 def _upstream(report: UpstreamReport, places: Places) -> Iterator[_Result]:
