@@ -20,9 +20,9 @@ class Place(Item, frozen=True, kw_only=True):
     name: str
     """Abbreviated id, or the version."""
     date: str
-    """UTC day."""
+    """UTC day; empty where it is not known, as of a commit whose time is no time of ours."""
     time: int = 0
-    """In seconds since 1970."""
+    """In seconds since 1970; 0 where it is not known."""
     subject: str = ""
     pull_request: int | None = None
     """Named by the subject."""
@@ -107,6 +107,7 @@ class Mark(Item, frozen=True, kw_only=True):
 
     tag: str
     date: str
+    """UTC day; empty where it is not known."""
     time: int
     on_line: bool
     """Whether it is a commit of the line; else it is here for its date."""

@@ -18,6 +18,7 @@ Commit = Annotated[str, Meta(pattern=r"^[0-9a-f]{40}$", description="git commit 
 CommitPrefix = Annotated[str, Meta(pattern=r"^[0-9a-f]{7,40}$", description="git commit id, possibly abbreviated")]
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
 Date = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}$", description="UTC day")]
+AnyDate = Annotated[str, Meta(pattern=r"^(\d{4}-\d{2}-\d{2})?$", description="UTC day; empty where git tells none")]
 Version = Annotated[
     str,
     # Python reads no number of more than 4300 digits, and a file name has at most 255 bytes.
@@ -50,7 +51,7 @@ class Branch(Document, frozen=True, kw_only=True):
 
     name: Text
     commit: Commit
-    date: Date
+    date: AnyDate
     as_of: Version
     """The release whose version ranges hold for this target."""
     note: str = ""
@@ -62,7 +63,7 @@ class PinnedCommit(Document, frozen=True, kw_only=True):
 
     name: Text
     commit: Commit
-    date: Date
+    date: AnyDate
     branch: str
     as_of: Version
     note: str = ""

@@ -16,7 +16,7 @@ from patchkit.core.history_report import Counts, HistoryReport, Mark, Place
 from patchkit.core.upstream import Target, Upstream
 from patchkit.errors import RevisionNotFoundError, UsageError
 from patchkit.operations.history_base import Base, asked_base, chosen_base, touched_paths
-from patchkit.operations.history_rows import LineOfCommits, commit_history, counted, day, hunk_row, place_of
+from patchkit.operations.history_rows import LineOfCommits, commit_history, counted, hunk_row, place_of
 from patchkit.operations.history_states import OUTSIDE, Row, StateTable
 from patchkit.operations.sources import Workspace, fetch_release, load_workspace
 from patchkit.progress import Reporter, silent
@@ -32,6 +32,7 @@ from patchkit.trees.git_log import (
     read_graph,
     tags,
 )
+from patchkit.trees.git_times import UNKNOWN, day, seconds
 from patchkit.trees.interface import SourceTree
 from patchkit.trees.layout import seen
 
@@ -242,7 +243,8 @@ def _beginning(graph: Graph, first: GitTree, last: GitTree) -> tuple[list[str], 
         return [f"the line begins with {oldest.id[:10]}, not with {first.revision}: {why}"], None
     start = oldest.parents[0]
     subject, _, time = last.ask("log", "-1", "--format=%s%x00%ct", start).decode("utf-8", "replace").partition("\0")
-    place = Place(id=start, name=start[:10], date=day(int(time)), time=int(time), subject=subject)
+    at = seconds(time.strip())
+    place = Place(id=start, name=start[:10], date=day(at), time=at, subject=subject)
     if start == first.commit:
         return [], place
     return [f"{first.revision} is not on the line to {last.revision}: it begins where they part, {start[:10]}"], place
@@ -258,8 +260,9 @@ def _texts(graph: Graph, paths: Sequence[str]) -> int:
 
 
 def _marks(tree: GitTree, upstream: Upstream, places: Sequence[Place], on_line: set[str]) -> tuple[Mark, ...]:
-    """Return the tags of releases on the line, and those of its time."""
-    begin, end = min(place.time for place in places), max(place.time for place in places)
+    """Return the tags of releases on the line, and those of its time, as far as that is known."""
+    times = [place.time for place in places if place.time] or [UNKNOWN]
+    begin, end = min(times), max(times)
     found = [
         Mark(tag=tag.name, date=day(tag.time), time=tag.time, on_line=tag.commit in on_line)
         for tag in tags(tree)

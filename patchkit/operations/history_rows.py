@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timezone
 
 from patchkit.core.carry_report import pull_request
 from patchkit.core.history.descent import cause
@@ -13,6 +12,7 @@ from patchkit.core.history.spans import BadSpan, HunkState, bad_spans, spans_of
 from patchkit.core.history_report import BreakReport, CommitHistory, HunkHistory, Place, SpanReport, StateReport
 from patchkit.core.printing import printable
 from patchkit.operations.history_states import Row, StateTable
+from patchkit.trees.git_times import day
 
 MovedTo = Callable[[str, str], "str | None"]
 """Tells where a commit moved a path to."""
@@ -31,11 +31,6 @@ def place_of(commit: Commit) -> Place:
         pull_request=pull_request(subject),
         merge=commit.is_merge,
     )
-
-
-def day(time: int) -> str:
-    """Return the UTC day of a time in seconds since 1970."""
-    return datetime.fromtimestamp(time, tz=timezone.utc).strftime("%Y-%m-%d")
 
 
 def state_report(state: HunkState) -> StateReport:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 
 from patchkit.core.blobs import blob_id_if_any
@@ -19,6 +18,7 @@ from patchkit.operations.sources import cached_release, fetch_release
 from patchkit.progress import Reporter
 from patchkit.trees.bases import Bases, find_bases, matching
 from patchkit.trees.git import GitTree
+from patchkit.trees.git_log import day_of
 from patchkit.trees.interface import SourceTree
 from patchkit.trees.layout import seen
 
@@ -257,14 +257,13 @@ def pinned_commit(tree: GitTree, upstream: Upstream, note: str = "", name: str |
 
     Without a ``name`` it is called by its commit.
     """
-    seconds = int(tree.ask("log", "-1", "--format=%ct", tree.commit).split()[0])
     containing = tree.ask("for-each-ref", "--contains", tree.commit, "--format=%(refname:strip=2)", "refs/heads")
-    branches = containing.decode("utf-8", "replace").split()
+    branches = containing.decode("utf-8", "replace").split("\n")[:-1]
     usual = [name for name in ("main", "dev") if name in branches]
     return PinnedCommit(
         name=name or tree.commit[:8],
         commit=tree.commit,
-        date=datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%d"),
+        date=day_of(tree.program, tree.commit),
         # One of many branches says nothing.
         branch=usual[0] if usual else branches[0] if len(branches) == 1 else "",
         as_of=version_or_tag(tree, upstream),

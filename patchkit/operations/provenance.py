@@ -90,7 +90,8 @@ def _blamed(tree: GitTree, span: str, touched: Touched, seconds: float) -> list[
     counts: dict[str, int] = {}
     old: set[str] = set()
     commit = ""
-    for line in printed.decode("utf-8", "replace").splitlines():
+    # Lines of the file are among them, whose other line breaks end none of git's.
+    for line in printed.decode("utf-8", "replace").split("\n"):
         match = _BLAMED.match(line)
         if match:
             commit = match[1]
@@ -136,7 +137,7 @@ def _reports(tree: GitTree, commits: Iterable[str], seconds: float) -> list[Comm
         return []
     printed = tree.ask("log", "--no-walk=unsorted", "--format=%h%x09%s", *wanted, seconds=seconds)
     found: list[CommitReport] = []
-    for line in printed.decode("utf-8", "replace").splitlines():
+    for line in printed.decode("utf-8", "replace").split("\n")[:-1]:
         commit, _, subject = line.partition("\t")
         found.append(CommitReport(commit, subject, pull_request(subject)))
     return found

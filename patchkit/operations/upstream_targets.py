@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -16,6 +15,7 @@ from patchkit.core.upstream import Release, Target, Upstream, VersionsDocument, 
 from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations.known import load_known
+from patchkit.trees.git_log import day_of
 from patchkit.trees.git_program import GitProgram
 
 Kind = Literal["release", "branch", "commit", "revision"]
@@ -315,7 +315,6 @@ def _spellings(branch: str) -> tuple[str, str]:
 
 def _day(program: GitProgram, commit: str) -> str:
     try:
-        seconds = int(program.output("log", "-1", "--format=%ct", commit).split()[0])
-    except (TreeError, ValueError, IndexError):
+        return day_of(program, commit)
+    except TreeError:
         return ""
-    return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%d")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from patchkit.trees.git import GitTree
+from patchkit.trees.git_times import seconds
 
 _ALL = ("--branches", "--remotes", "--tags")
 """Not every ref: the pull requests in a mirror are nobody's base."""
@@ -16,7 +18,7 @@ class Interval(msgspec.Struct, frozen=True):
     """A run of commits in which all wanted files have the wanted content."""
 
     first: str
-    """The oldest commit of the run, 40 hexadecimal digits."""
+    """The oldest commit of the run, 40 hexadecimal digits; one whose time is not known where no other is."""
     newest: str
     """The newest by committer date."""
     commits: int
@@ -80,12 +82,13 @@ def _is(answer: str, blob: str | None) -> bool:
 
 def _intervals(tree: GitTree, known: Mapping[str, bool]) -> tuple[Interval, ...]:
     """Return the connected runs of matching commits; ``known`` says which of those that touch a file match."""
-    log = tree.ask("log", *_ALL, "--topo-order", "--reverse", "--format=%H %ct %P").decode()
+    log = tree.ask("log", *_ALL, "--topo-order", "--reverse", "--format=%H%x00%ct%x00%P")
     run_of: dict[str, int] = {}
     runs: dict[int, list[_Commit]] = {}
-    for line in log.splitlines():
-        name, time, *parents = line.split()
-        commit = _Commit(name, int(time), tuple(parents))
+    for line in os.fsdecode(log).split("\n")[:-1]:
+        name, time, told = line.split("\0")
+        parents = tuple(told.split())
+        commit = _Commit(name, seconds(time), parents)
         around = sorted({run_of[parent] for parent in parents if parent in run_of})
         if not known.get(name, bool(around)):
             continue
@@ -99,7 +102,7 @@ def _intervals(tree: GitTree, known: Mapping[str, bool]) -> tuple[Interval, ...]
     tags = _tags(tree)
     found = [
         Interval(
-            first=min(run, key=lambda commit: commit.time).id,
+            first=min(run, key=lambda commit: (not commit.time, commit.time)).id,
             # Of two commits of one second the child is the newer one, and the log has it later.
             newest=max(reversed(run), key=lambda commit: commit.time).id,
             commits=len(run),
@@ -111,9 +114,9 @@ def _intervals(tree: GitTree, known: Mapping[str, bool]) -> tuple[Interval, ...]
 
 
 def _tags(tree: GitTree) -> dict[str, list[str]]:
-    listed = tree.ask("for-each-ref", "--format=%(objectname) %(*objectname) %(refname:strip=2)", "refs/tags").decode()
+    listed = tree.ask("for-each-ref", "--format=%(objectname) %(*objectname) %(refname:strip=2)", "refs/tags")
     tags: dict[str, list[str]] = {}
-    for line in listed.splitlines():
-        own, *peeled, name = line.split()
-        tags.setdefault(peeled[0] if peeled else own, []).append(name)
+    for line in os.fsdecode(listed).split("\n")[:-1]:
+        own, peeled, name = line.split(" ", 2)
+        tags.setdefault(peeled or own, []).append(name)
     return tags

@@ -38,7 +38,7 @@ def damage(run: Run, revision: str) -> str | None:
 
 def _words(complaints: str) -> str:
     """Return the first complaint that is about the repository, not about the question."""
-    for line in complaints.splitlines():
+    for line in complaints.split("\n"):
         if line.startswith("error:") or "broken ref" in line:
             return f" (git: {line.strip()})"
     return ""

@@ -14,6 +14,8 @@ from patchkit.core.history.graph import Blobs, Commit, Graph
 from patchkit.errors import TreeError, UnsafePathError
 from patchkit.reading import LARGEST
 from patchkit.trees.git import GitTree
+from patchkit.trees.git_program import GitProgram
+from patchkit.trees.git_times import UNKNOWN, day, seconds
 
 _QUIET = {
     "GIT_OPTIONAL_LOCKS": "0",
@@ -47,7 +49,7 @@ class Tag(msgspec.Struct, frozen=True):
     name: str
     commit: str
     time: int
-    """When it was made, or its commit; in seconds since 1970."""
+    """When it was made, or its commit; in seconds since 1970, UNKNOWN where git tells no time of ours."""
 
 
 class Introduced(msgspec.Struct, frozen=True):
@@ -56,7 +58,10 @@ class Introduced(msgspec.Struct, frozen=True):
     path: str
     blob: str | None
     commit: Commit
-    """The oldest one, by committer's time, that has it and whose first parent has another."""
+    """The oldest one, by committer's time, that has it and whose first parent has another.
+
+    One whose time is not known is no older than any other.
+    """
 
 
 class CommitFiles:
@@ -108,7 +113,7 @@ def read_everything(tree: GitTree, paths: Sequence[str]) -> tuple[Introduced, ..
     for commit in _parsed(_ask(tree, *_LOG, *_EVERYTHING, "--", *paths)):
         for path, blob in commit.changes.items():
             known = first.get((path, blob))
-            if known is None or commit.time < known.time:
+            if known is None or UNKNOWN < commit.time < (known.time or commit.time + 1):
                 first[path, blob] = commit
     found = [Introduced(path, blob, commit) for (path, blob), commit in first.items()]
     return tuple(sorted(found, key=lambda each: (each.commit.time, each.commit.id, each.path)))
@@ -149,7 +154,7 @@ def read_blobs(tree: GitTree, wanted: Mapping[str, str]) -> dict[str, bytes]:
 def _too_large(tree: GitTree, wanted: Iterable[str]) -> str | None:
     """Return the first blob that claims to have more bytes than are read of any file."""
     printed = _ask(tree, "cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=_lines(wanted))
-    pairs = (line.split(" ") for line in printed.decode().splitlines())
+    pairs = (line.split(" ") for line in printed.decode().split("\n")[:-1])
     return next((blob for blob, size in pairs if size.isdecimal() and int(size) > LARGEST), None)
 
 
@@ -185,10 +190,15 @@ def tags(tree: GitTree) -> tuple[Tag, ...]:
     """Return the tags on commits."""
     form = "--format=%(objectname) %(*objectname) %(creatordate:unix) %(refname:lstrip=2)"
     found: list[Tag] = []
-    for line in _ask(tree, "for-each-ref", form, "refs/tags").decode("utf-8", "replace").splitlines():
+    for line in os.fsdecode(_ask(tree, "for-each-ref", form, "refs/tags")).split("\n")[:-1]:
         own, peeled, time, name = line.split(" ", 3)
-        found.append(Tag(name, peeled or own, int(time or 0)))
+        found.append(Tag(name, peeled or own, seconds(time)))
     return tuple(found)
+
+
+def day_of(program: GitProgram, commit: str) -> str:
+    """Return the UTC day of a commit, the committer's; empty where git tells none. Raises TreeError."""
+    return day(seconds(os.fsdecode(program.output("log", "-1", "--format=%ct", commit)).strip()))
 
 
 def moved_to(tree: GitTree, commit: str, path: str) -> str | None:
@@ -239,7 +249,11 @@ def _parsed(printed: bytes) -> Iterator[Commit]:
             at += 2
         at += 1
         yield Commit(
-            name.decode(), tuple(parents.decode().split()), int(time), subject.decode("utf-8", "replace"), changes
+            name.decode(),
+            tuple(parents.decode().split()),
+            seconds(os.fsdecode(time)),
+            subject.decode("utf-8", "replace"),
+            changes,
         )
 
 

@@ -193,12 +193,17 @@ class GitProgram:
 
         One process for all of them. Raises TreeError.
         """
-        asked = "".join(f"{revision}^{{commit}}\n" for revision in revisions)
-        printed = self.output("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=asked.encode())
-        found = (line.split(" ") for line in os.fsdecode(printed).splitlines())
+        # A line is one question, and git has no name with a line break.
+        asked = [revision for revision in revisions if "\n" not in revision]
+        lines = os.fsencode("".join(f"{revision}^{{commit}}\n" for revision in asked))
+        printed = self.output("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=lines)
+        found = (line.split(" ") for line in os.fsdecode(printed).split("\n")[:-1])
         return {
-            revision: words[0] if words[1:] == ["commit"] else None
-            for revision, words in zip(revisions, found, strict=True)
+            **dict.fromkeys(revisions),
+            **{
+                revision: words[0] if words[1:] == ["commit"] else None
+                for revision, words in zip(asked, found, strict=True)
+            },
         }
 
     def output(
@@ -259,7 +264,7 @@ class GitProgram:
         words = [word for word in command[1:] if not word.startswith("-")]
         if command[0] == "cat-file":
             # Nearly always ids, which are no names.
-            words += [os.fsdecode(line) for line in stdin.splitlines() if not _OF_AN_ID.match(line)]
+            words += [os.fsdecode(line) for line in stdin.split(b"\n") if not _OF_AN_ID.match(line)]
         for word in words:
             refuse_odd_files(self.repository, asked((self.folder, self.common), word))
             if "@{" in word:

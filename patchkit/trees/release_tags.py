@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 
 from patchkit.errors import TreeError
 from patchkit.trees.git_program import GitProgram, ask_repository
+from patchkit.trees.git_times import day, seconds
 
 _FORMAT = "%00".join(
-    f"%({field})" for field in ("objectname", "*objectname", "committerdate:unix", "*committerdate:unix")
+    f"%({star}{field})" for field in ("objectname", "objecttype", "committerdate:unix") for star in ("", "*")
 )
 
 
@@ -25,7 +25,7 @@ class ReleaseTag:
     """PEP 440, normalised."""
     commit: str
     date: str
-    """UTC day of the commit, the committer's."""
+    """UTC day of the commit, the committer's; empty where git tells no time of ours."""
     pre_release: bool
 
 
@@ -43,8 +43,9 @@ def release_tags(repository: Path | GitProgram, pattern: str) -> tuple[ReleaseTa
         repository, "for-each-ref", f"--format={_FORMAT}%00%(refname:strip=2)", f"refs/tags/{before}*"
     )
     found: list[tuple[Version, ReleaseTag]] = []
-    for line in os.fsdecode(printed).splitlines():
-        own, behind, own_time, time_behind, name = line.split("\0")
+    # No other line break ends a line: the name of a tag may have those of Unicode.
+    for line in os.fsdecode(printed).split("\n")[:-1]:
+        *of_object, name = line.split("\0")
         if not name.endswith(after):
             continue
         try:
@@ -53,12 +54,10 @@ def release_tags(repository: Path | GitProgram, pattern: str) -> tuple[ReleaseTa
             # InvalidVersion is one; so is a number of too many digits.
             continue
         # An annotated tag is an object of its own; what it leads to is told behind the star.
-        commit, time = (behind, time_behind) if behind else (own, own_time)
-        if not time:
-            # A tag on something else than a commit.
-            continue
-        day = datetime.fromtimestamp(int(time), timezone.utc).date().isoformat()
-        found.append((version, ReleaseTag(name, str(version), commit, day, version.is_prerelease)))
+        commit, kind, time = of_object[1::2] if of_object[1] else of_object[::2]
+        if kind == "commit":
+            date = day(seconds(time))
+            found.append((version, ReleaseTag(name, str(version), commit, date, version.is_prerelease)))
     return tuple(tag for _, tag in sorted(found, key=lambda pair: (pair[0], pair[1].name)))
 
 
@@ -96,7 +95,7 @@ def _looked_up(repository: Path | GitProgram, asked: Iterable[tuple[str, str]]) 
     except TreeError:
         # git before 2.45 ends at the first thing that it would have to fetch.
         return [None] * len(lines)
-    answers = [line.partition(b" ") for line in printed.splitlines()]
+    answers = [line.partition(b" ") for line in printed.split(b"\n")[:-1]]
     return [blob.decode() if kind == b"blob" else None for blob, _, kind in answers]
 
 

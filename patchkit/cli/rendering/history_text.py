@@ -29,7 +29,7 @@ def history_lines(report: HistoryReport) -> Iterator[str]:
     width = max((len(hunk.id) for hunk in report.hunks), default=0)
     if report.line:
         first, last = report.line[0], report.line[-1]
-        yield f"      {'':{width}}  {first.date} {first.name} to {last.date} {last.name}"
+        yield f"      {'':{width}}  {_when(first)} {first.name} to {_when(last)} {last.name}"
     patch = path = ""
     for hunk in report.hunks:
         if hunk.patch != patch:
@@ -64,7 +64,12 @@ def _changes(report: HistoryReport) -> Iterator[str]:
 
 def told(place: Place) -> str:
     """Return a commit or build in one line."""
-    return " ".join(part for part in (place.date, place.name, place.subject) if part)
+    return " ".join(part for part in (_when(place), place.name, place.subject) if part)
+
+
+def _when(place: Place) -> str:
+    # That an index tells none of a build is nothing to be told.
+    return place.date or ("" if place.id == place.name else "(no date)")
 
 
 def broke(each: BreakReport) -> Iterator[str]:

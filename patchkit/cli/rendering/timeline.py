@@ -57,6 +57,8 @@ class _Picture:
         self._report = report
         self._left = 24 + _LETTER * max((len(hunk.id) for hunk in report.hunks), default=10)
         self._edges = _edges(report.line, report.tip, self._left)
+        # On days of no calendar no tag has a place by its date.
+        self._marks = report.marks if _is_dated(report.line) else ()
         self._rows = list(_rows(report.hunks))
         self._bottom = _TOP + _ROW * len(self._rows)
 
@@ -64,7 +66,7 @@ class _Picture:
         report = self._report
         # The name of a release that is tagged at the end of the line stands behind it.
         width = (
-            max([self._edges[-1] + 12, *(self._at(mark.time) + _LETTER * len(mark.tag) for mark in report.marks)]) + 12
+            max([self._edges[-1] + 12, *(self._at(mark.time) + _LETTER * len(mark.tag) for mark in self._marks)]) + 12
         )
         height = self._bottom + 64
         yield (
@@ -100,7 +102,7 @@ class _Picture:
                 yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 16}" y2="{self._bottom}"/>'
                 labels.append(_text(x + 2, _TOP - 18, month, "faint"))
         last = -1e9
-        for mark in self._report.marks:
+        for mark in self._marks:
             x = self._at(mark.time)
             kind = "tag on" if mark.on_line else "tag"
             where = "a commit of the line" if mark.on_line else "by its date; not on the line"
@@ -203,7 +205,8 @@ def _rows(hunks: Sequence[HunkHistory]) -> Iterator[_Heading | HunkHistory]:
 def _times(line: Sequence[Place], tip: Place | None) -> list[int]:
     """Return a time for each edge of a column, never going back, as committers' clocks do at times.
 
-    Where not every time is known, as of builds on some indexes, the columns are days of no calendar.
+    Where not every time is known, as of builds on some indexes and of commits that tell none, the columns are days of
+    no calendar.
     """
     places = (*line, *([tip] if tip else line[-1:]))
     if not _is_dated(line):

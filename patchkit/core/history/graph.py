@@ -17,7 +17,7 @@ class Commit(msgspec.Struct, frozen=True):
     parents: tuple[str, ...]
     """The first is what was merged into."""
     time: int
-    """Committer's time, in seconds since 1970."""
+    """Committer's time, in seconds since 1970; 0 where it is not known."""
     subject: str
     changes: Blobs
     """What differs from the first parent: the blob id it has now, by path; None for a removed file."""

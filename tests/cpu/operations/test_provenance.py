@@ -127,3 +127,11 @@ def test_a_shallow_clone_that_has_all_that_is_between_is_as_good_as_a_whole_one(
     assert target.program.edges != frozenset()
     assert edges_between(base.at(f"{base.commit}^"), base) == frozenset()
     assert edges_between(GitTree(repository, "base"), GitTree(repository, "main")) == frozenset()
+
+
+def test_a_line_of_the_file_does_not_pass_for_one_of_git(repository: Path) -> None:
+    hidden = "\x85boundary\x85"
+    lay(repository, {PATH: ONE.replace(b"second = 2", f"second = '{hidden}'".encode())})
+    record(repository, f"Hide{hidden}it")
+
+    assert found(repository, Touched(PATH, (2, 2), ())) == ([(f"Hide{hidden}it", None)], "")

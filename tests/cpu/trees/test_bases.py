@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -96,3 +98,28 @@ def test_how_many_files_a_revision_has(history: tuple[Path, list[str]]) -> None:
     tree = GitTree(folder, made[2])
 
     assert [matching(tree, wanted(*texts)) for texts in ((A2, B1), (A2, B2), (A1, B2), (None, B1))] == [2, 1, 0, 1]
+
+
+def test_tags_of_a_run_are_told_whatever_their_names_are(history: tuple[Path, list[str]]) -> None:
+    folder, _made = history
+    names = [b"a\xe2\x80\xa8b", b"a\xc2\x85b", b"a\xc2\xa0b", b"\xff"]
+    for name in names:
+        subprocess.run([b"git", b"tag", name, b"v2"], cwd=folder, check=True)
+
+    (only,) = find_bases(GitTree(folder, "HEAD"), wanted(A2, B1)).intervals
+    assert only.tags == tuple(sorted(["v2", *map(os.fsdecode, names)]))
+
+
+def test_a_commit_without_a_time_keeps_its_parents_and_is_neither_the_first_nor_the_newest(
+    history: tuple[Path, list[str]],
+) -> None:
+    folder, made = history
+    lines = git(folder, "cat-file", "commit", made[4]).split("\n")
+    odd = [f"{line.partition('>')[0]}>" if line.startswith("committer ") else line for line in lines]
+    (folder / "commit").write_text("\n".join(odd))
+    timeless = git(folder, "hash-object", "-t", "commit", "-w", "--literally", "commit")
+    git(folder, "branch", "odd", timeless)
+
+    assert find_bases(GitTree(folder, "HEAD"), wanted(A2, B2)).intervals == (
+        Interval(first=made[3], newest=made[4], commits=3, tags=("v3", "v4")),
+    )

@@ -93,6 +93,8 @@ def test_many_names_are_asked_about_at_once_and_what_is_no_commit_is_none(reposi
 
     assert GitProgram(repository).commits(list(asked)) == asked
     assert GitProgram(repository).commits([]) == {}
+    odd = dict.fromkeys(["main\nmain", "main\u2028main", "main\udcff"])
+    assert GitProgram(repository).commits([*odd, "main"]) == {**odd, "main": GitProgram(repository).commit("main")}
 
 
 def test_any_name_of_a_commit_leads_to_the_commit(repository: Path) -> None:

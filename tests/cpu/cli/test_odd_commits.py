@@ -1,0 +1,123 @@
+"""Clones whose tags, commits and folder are as git allows them and nobody makes them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+from operations import made_up as texts
+from trees.repositories import git
+
+from patchkit.store.versions import load_versions
+
+from .conftest import Command
+
+TIMES = {
+    "of the year 3170843": "99999999999999 +0000",
+    "of 30 digits": f"{'1' * 30} +0000",
+    "of 5,000 digits": f"{'1' * 5000} +0000",
+    "below zero": "-5 +0000",
+    "none": "",
+}
+NAMES = ("core_v3.0\u2028x", "core_v3.0\x85x", "core_v3.0\u00a0x", os.fsdecode(b"core_v3.0\xff"))
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    texts.repository(tmp_path / "repository")
+    return tmp_path / "repository"
+
+
+def committed(repository: Path, time: str, revision: str = "main") -> str:
+    """Make the commit ``revision`` anew, made at ``time``, and return its id."""
+    lines = git(repository, "cat-file", "commit", revision).split("\n")
+    told = [f"committer C <c@example.org> {time}" if line.startswith("committer ") else line for line in lines]
+    done = subprocess.run(
+        ["git", "hash-object", "-t", "commit", "-w", "--stdin", "--literally"],  # noqa: S607 - as trees.repositories
+        cwd=repository,
+        check=True,
+        capture_output=True,
+        input="\n".join(told).encode(),
+    )
+    return done.stdout.decode().strip()
+
+
+def named(repository: Path, reference: str, commit: str) -> None:
+    # git itself names no commit whose time it cannot read.
+    (repository / ".git" / "refs" / reference).write_text(f"{commit}\n")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_tag_of_any_name_is_no_release_and_no_obstacle(made_up: Command, repository: Path, name: str) -> None:
+    commands = [
+        ("check-upstream", "--offline", "--git", repository, "--format", "json"),
+        ("history", "--git", repository, "--range", "core_v1.0..main", "--format", "json"),
+    ]
+    # What was carried once is known, and told as such.
+    before = [[made_up(*command) for command in commands] for _ in range(2)][1]
+    subprocess.run([b"git", b"tag", os.fsencode(name), b"core_v1.0"], cwd=repository, check=True)
+
+    assert [made_up(*command) for command in commands] == before
+    assert [done.code for done in before] == [1, 0]
+
+
+@pytest.mark.parametrize("time", TIMES)
+def test_a_commit_without_a_time_of_our_age_has_no_date(made_up: Command, repository: Path, time: str) -> None:
+    odd = committed(repository, TIMES[time])
+    named(repository, "heads/odd", odd)
+    named(repository, "tags/core_v9.0", odd)
+    history = made_up("history", "--git", repository, "--range", "core_v1.0..odd", "--format", "json")
+    drawn = made_up("history", "--git", repository, "--range", "core_v1.0..odd", "--format", "svg")
+    text = made_up("history", "--git", repository, "--range", "core_v1.0..odd")
+    explained = made_up("explain", "grads", "--onto", "odd", "--git", repository, "--format", "json")
+    checked = made_up("check-upstream", "--offline", "--git", repository, "--format", "json")
+
+    report = msgspec.json.decode(history.out)
+    assert [(place["date"], place["time"]) for place in report["line"][-1:]] == [("", 0)]
+    assert {mark["tag"]: mark["date"] for mark in report["marks"]} == {
+        **dict.fromkeys(["core_v1.0", "core_v1.1"], "2026-01-02"),
+        "core_v9.0": "",
+    }
+    assert f"(no date) {odd[:10]} main" in text.out
+    assert (history.code, drawn.code, text.code, explained.code) == (0, 0, 0, 0)
+    found = [each for each in msgspec.json.decode(checked.out)["targets"] if each["name"] == "core_v9.0"]
+    assert [(each["commit"], each["date"]) for each in found] == [(odd, "")]
+
+
+def test_a_series_can_be_begun_for_a_commit_without_a_date(
+    patchkit: Command, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named(repository, "heads/odd", committed(repository, "99999999999999 +0000"))
+    (tmp_path / "new").mkdir()
+    monkeypatch.chdir(tmp_path / "new")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    done = patchkit("init", "--megatron", "odd", "--git", repository)
+    (versions,) = (tmp_path / "new").rglob("upstream_versions.yaml")
+
+    assert done.code == 0
+    assert [branch.date for branch in load_versions(versions).upstream.branches] == [""]
+
+
+@pytest.mark.parametrize("style", ["json", "sarif", "junit", "html", "github", "markdown", "text"])
+def test_a_clone_in_a_folder_whose_name_is_no_text_is_told_with_escapes(
+    made_up: Command, repository: Path, tmp_path: Path, style: str
+) -> None:
+    odd = tmp_path / os.fsdecode(b"a\xffb")
+    repository.rename(odd)
+    done = made_up("check-upstream", "--offline", "--git", odd, "--format", style)
+
+    assert (done.code, "a\\udcffb" in done.out.replace("\\\\", "\\")) == (1, True)
+
+
+def test_json_of_any_command_tells_a_folder_whose_name_is_no_text(
+    made_up: Command, repository: Path, tmp_path: Path
+) -> None:
+    odd = tmp_path / os.fsdecode(b"a\xffb")
+    done = made_up("apply", "--git", repository, "--megatron", "1.1", "--to", odd, "--format", "json")
+    verified = made_up("verify", "--in", odd, "--format", "json")
+
+    assert (done.code, verified.code) == (0, 0)
+    assert msgspec.json.decode(verified.out)["tree"] == f"{tmp_path}/a\\udcffb"
