@@ -25,9 +25,9 @@ from patchkit.trees.git import GitTree
 from patchkit.trees.git_log import (
     CommitFiles,
     blobs_at,
+    blobs_in_batches,
     count_everything,
     moved_to,
-    read_blobs,
     read_everything,
     read_graph,
     tags,
@@ -69,7 +69,7 @@ def history(request: HistoryRequest, *, cache: Path | None = None, reporter: Rep
             f"{first.revision}..{last.revision} holds no commit: {first.revision} has all of {last.revision}",
             hint="the older revision comes first: --range OLD..NEW",
         )
-    table.learn({path: graph.blobs(path) for path in table.paths}, lambda blobs: read_blobs(last, blobs))
+    table.learn({path: graph.blobs(path) for path in table.paths}, lambda blobs: blobs_in_batches(last, blobs))
     notes, start = _beginning(graph, first, last)
     whole = graph.line(last.commit)
     touching = [commit for number, commit in enumerate(whole) if commit.changes or (start is None and number == 0)]
@@ -126,7 +126,7 @@ def history_of_refs(
     blobs: dict[str, list[str | None]] = {path: [] for path in table.paths}
     for each in found:
         blobs[each.path].append(each.blob)
-    table.learn(blobs, lambda wanted: read_blobs(first, wanted))
+    table.learn(blobs, lambda wanted: blobs_in_batches(first, wanted))
     rows = [
         row for row in table.rows() if row.id != OUTSIDE or any(table.of(row, blob).bad for blob in blobs[row.path])
     ]

@@ -10,14 +10,11 @@ from patchkit.core.carry import Verdict
 from patchkit.core.history.spans import HunkState
 from patchkit.core.rebasing.rebased import HunkRebase
 from patchkit.core.upstream import Target
-from patchkit.operations.history_states import OUTSIDE, States
+from patchkit.operations.history_states import OUTSIDE, Job, States
 from patchkit.operations.layers import Layer
 from patchkit.operations.processes import dealt_out
 from patchkit.operations.rebase_carried import CarriedFile
 from patchkit.operations.rebase_carry import carry_layer
-
-Job = tuple[str, "str | None", "bytes | None"]
-"""Path, blob id, content; None for no such file."""
 
 _WHOLE = "<whole file>"
 """Id of the hunk of a file that one side makes or removes, when the patch names none; as ``carry_layer`` has it."""

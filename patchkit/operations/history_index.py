@@ -132,7 +132,7 @@ def _learnt(table: StateTable, tree: SourceTree) -> dict[str, str | None]:
     blobs = {path: blob_id_if_any(content) for path, content in texts.items()}
     by_blob = {blob: content for blob, content in zip(blobs.values(), texts.values(), strict=True) if blob}
     table.learn(
-        {path: [blob] for path, blob in blobs.items()}, lambda wanted: {blob: by_blob[blob] or b"" for blob in wanted}
+        {path: [blob] for path, blob in blobs.items()}, lambda wanted: [{blob: by_blob[blob] or b"" for blob in wanted}]
     )
     return blobs
 

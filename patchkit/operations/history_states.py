@@ -30,6 +30,9 @@ _ENGINE: Final = "patchkit.operations.history_carry"
 OUTSIDE = "(outside of the hunks)"
 """Stands for a hunk where a gate fired on lines of a file that belong to none."""
 
+Job = tuple[str, "str | None", "bytes | None"]
+"""Path, blob id, content; None for no such file."""
+
 States = tuple[HunkState, ...]
 """One for each hunk of a file, in the order of its rows."""
 
@@ -125,11 +128,13 @@ class StateTable:
         yield from sorted(rows, key=lambda row: order[row.patch])
 
     def learn(
-        self, wanted: Mapping[str, Iterable[str | None]], read: Callable[[Mapping[str, str]], Mapping[str, bytes]]
+        self,
+        wanted: Mapping[str, Iterable[str | None]],
+        read: Callable[[Mapping[str, str]], Iterable[Mapping[str, bytes]]],
     ) -> None:
         """Carry the series to every blob of ``wanted`` (by path) that is not known yet.
 
-        ``read`` gives the content of blobs, asked for as path by blob id.
+        ``read`` gives the content of blobs, asked for as path by blob id, in as many batches as it likes.
         """
         missing = [
             (path, blob)
@@ -139,21 +144,25 @@ class StateTable:
         ]
         if not missing:
             return
-        texts = read({blob: path for path, blob in missing if blob is not None})
+        batches = _batches(missing, read)
+        jobs = next(batches)  # while the engine is loaded
         if self._engine is not None:
             self._engine.join()  # processes are begun next, and none with a thread beside it
         from patchkit.operations.history_carry import Carrier  # noqa: PLC0415 - the engine only where a text is new
 
         carrier = Carrier(self._load(), self._base)
-        jobs = [(path, blob, texts[blob] if blob is not None else None) for path, blob in missing]
         count = sum(blob is not None for _path, blob in missing)
         self._reporter.step(f"carrying the series to {count} texts")
         for path, hunks in carrier.hunks.items():
             self._known[path].hunks = tuple((patch, name, self._group(patch, name)) for patch, name in hunks)
         self._places = self._placed()
         try:
-            for path, blob, states in carrier.states(jobs):
-                self._known[path].blobs[blob or ""] = states
+            while jobs:
+                for path, blob, states in carrier.states(jobs):
+                    self._known[path].blobs[blob or ""] = states
+                # Let go first: the next ones take as much memory.
+                jobs = []
+                jobs = next(batches, [])
         finally:
             # Interrupted after minutes, the next run goes on from here.
             for path in dict.fromkeys(path for path, _blob in missing):
@@ -184,3 +193,20 @@ class StateTable:
         known = self._known[path]
         known.blobs = {**other.blobs, **known.blobs}
         self._cache.put(KIND, chain.key, known)
+
+
+def _batches(
+    missing: Sequence[tuple[str, str | None]], read: Callable[[Mapping[str, str]], Iterable[Mapping[str, bytes]]]
+) -> Iterator[list[Job]]:
+    """Yield what is to be carried: path, blob id and content; first of all with it what is no file."""
+    jobs: list[Job] = [(path, None, None) for path, blob in missing if blob is None]
+    paths: dict[str, list[str]] = {}
+    for path, blob in missing:
+        if blob is not None:
+            paths.setdefault(blob, []).append(path)
+    for texts in read({blob: of[0] for blob, of in paths.items()}):
+        jobs += [(path, blob, content) for blob, content in texts.items() for path in paths[blob]]
+        yield jobs
+        jobs = []
+    if jobs:
+        yield jobs

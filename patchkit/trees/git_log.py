@@ -24,6 +24,8 @@ _QUIET = {
 }
 _EVERYTHING = ("--branches", "--remotes", "--tags")
 """Not every ref: the pull requests in a mirror are nobody's base."""
+_BATCH = 64 << 20
+"""Bytes of texts that are read at once: most histories of a series have fewer."""
 _LOG = (
     "-c",
     "log.showRoot=true",
@@ -125,37 +127,71 @@ def count_everything(tree: GitTree) -> int:
 
 
 def read_blobs(tree: GitTree, wanted: Mapping[str, str]) -> dict[str, bytes]:
-    """Return the content of blobs; ``wanted`` is path by blob id. Raises TreeError for one that is not in the clone."""
+    """Return the content of blobs; ``wanted`` is path by blob id.
+
+    Raises TreeError for one that is not in the clone, and when they are larger than 256 MiB together.
+    """
+    sizes = _sizes(tree, wanted)
+    if sum(sizes.values()) > LARGEST:
+        paths = ", ".join(dict.fromkeys(wanted.values()))
+        raise TreeError(f"{paths} of {tree.repository} are larger than {LARGEST >> 20} MiB together")
+    return _read(tree, wanted, sizes)
+
+
+def blobs_in_batches(tree: GitTree, wanted: Mapping[str, str]) -> Iterator[dict[str, bytes]]:
+    """Yield the content of blobs, some at a time: as much as memory has room for, and at least one.
+
+    ``wanted`` is path by blob id. Raises TreeError for one that is not in the clone, before anything is yielded.
+    """
+    sizes = _sizes(tree, wanted)
+    batch: dict[str, str] = {}
+    room = _BATCH
+    for blob, path in wanted.items():
+        if batch and sizes[blob] > room:
+            yield _read(tree, batch, sizes)
+            batch, room = {}, _BATCH
+        batch[blob] = path
+        room -= sizes[blob]
+    if batch:
+        yield _read(tree, batch, sizes)
+
+
+def _sizes(tree: GitTree, wanted: Mapping[str, str]) -> dict[str, int]:
+    """Return how many bytes blobs claim to have. Raises TreeError for one of more than are read of any file."""
     if not wanted:
         return {}
+    asked = ("cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)")
     try:
-        large = _too_large(tree, wanted)
-        printed = b"" if large else _ask(tree, "cat-file", "--batch", stdin=_lines(wanted))
+        lines = _ask(tree, *asked, stdin=_lines(wanted)).split(b"\n")[:-1]
     except TreeError as error:
         # git gives up at the first object that a partial clone lacks, and names it.
         lacking = next((blob for blob in wanted if blob in error.message), None)
         if lacking is None:
             raise
         raise TreeError(_lack(tree, lacking, wanted[lacking]), hint=error.hint) from error
-    if large:
-        raise TreeError(f"{wanted[large]} ({large}) of {tree.repository} is larger than {LARGEST >> 20} MiB")
+    sizes: dict[str, int] = {}
+    for (blob, path), line in zip(wanted.items(), lines, strict=True):
+        _name, kind, *size = line.split(b" ")
+        if kind != b"blob":
+            raise TreeError(_lack(tree, blob, path), hint=f"the repository is damaged: git -C {tree.repository} fsck")
+        sizes[blob] = int(size[0])
+        if sizes[blob] > LARGEST:
+            raise TreeError(f"{path} ({blob}) of {tree.repository} is larger than {LARGEST >> 20} MiB")
+    return sizes
+
+
+def _read(tree: GitTree, wanted: Mapping[str, str], sizes: Mapping[str, int]) -> dict[str, bytes]:
+    """Return the content of blobs of known sizes."""
+    if not wanted:
+        return {}
+    printed = _ask(tree, "cat-file", "--batch", stdin=_lines(wanted))
     found: dict[str, bytes] = {}
     at = 0
-    for blob, path in wanted.items():
-        end = printed.index(b"\n", at)
-        about, at = printed[at:end].split(), end + 1
-        if about[1:2] != [b"blob"]:
-            raise TreeError(_lack(tree, blob, path), hint=f"the repository is damaged: git -C {tree.repository} fsck")
-        found[blob] = printed[at : at + int(about[2])]
-        at += int(about[2]) + 1
+    for blob in wanted:
+        begin = printed.index(b"\n", at) + 1
+        found[blob] = printed[begin : begin + sizes[blob]]
+        at = begin + sizes[blob] + 1
     return found
-
-
-def _too_large(tree: GitTree, wanted: Iterable[str]) -> str | None:
-    """Return the first blob that claims to have more bytes than are read of any file."""
-    printed = _ask(tree, "cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=_lines(wanted))
-    pairs = (line.split(" ") for line in printed.decode().split("\n")[:-1])
-    return next((blob for blob, size in pairs if size.isdecimal() and int(size) > LARGEST), None)
 
 
 def _lack(tree: GitTree, blob: str, path: str) -> str:

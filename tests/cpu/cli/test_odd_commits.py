@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -121,3 +122,17 @@ def test_json_of_any_command_tells_a_folder_whose_name_is_no_text(
 
     assert (done.code, verified.code) == (0, 0)
     assert msgspec.json.decode(verified.out)["tree"] == f"{tmp_path}/a\\udcffb"
+
+
+def test_texts_that_are_read_one_by_one_come_to_the_same(
+    made_up: Command, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, answers = os.environ["PATCHKIT_CACHE"], []
+    for name, most in (("one", 1), ("all", 1 << 20)):
+        monkeypatch.setattr("patchkit.trees.git_log._BATCH", most)
+        monkeypatch.setenv("PATCHKIT_CACHE", str(shutil.copytree(cache, tmp_path / name)))
+        answers += [made_up("history", "--git", repository, *how, "--format", "json") for how in (("--all",), ())]
+
+    assert answers[:2] == answers[2:]
+    assert {done.code for done in answers} == {0}
+    assert msgspec.json.decode(answers[0].out)["counts"]["carried"] == 4

@@ -9,7 +9,15 @@ from patchkit.core.blobs import blob_id
 from patchkit.core.history.graph import Commit
 from patchkit.errors import TreeError, UnsafePathError
 from patchkit.trees.git import GitTree
-from patchkit.trees.git_log import CommitFiles, blobs_at, read_blobs, read_everything, read_graph, tags
+from patchkit.trees.git_log import (
+    CommitFiles,
+    blobs_at,
+    blobs_in_batches,
+    read_blobs,
+    read_everything,
+    read_graph,
+    tags,
+)
 
 from .histories import BEGIN, DAY, Histories
 from .repositories import claim, git
@@ -132,6 +140,30 @@ def test_files_that_go_together_are_read_together_and_once(clone: Histories, mon
     assert [files.read(path) for path in ("a.py", "sub/c.py", "gone.py", "a.py")] == [b"1", b"3", None, b"1"]
     assert len(asked) == 3
     assert (files.read("b.py"), len(asked)) == (b"2", 6)
+
+
+def test_blobs_come_in_batches_that_memory_has_room_for(clone: Histories, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [b"1234", b"12345", b"", b"123456789012", b"1", b"12"]
+    tip = clone.commit("Tip", {f"{number}.py": text for number, text in enumerate(texts)})
+    wanted = {blob_id(text): "x" for text in texts}
+    monkeypatch.setattr("patchkit.trees.git_log._BATCH", 10)
+
+    found = [list(batch.values()) for batch in blobs_in_batches(tree(clone, tip), wanted)]
+    assert found == [[b"1234", b"12345", b""], [b"123456789012"], [b"1", b"12"]]
+    with pytest.raises(TreeError, match="has no blob"):
+        next(blobs_in_batches(tree(clone, tip), {**wanted, blob_id(b"lost"): "x"}))
+
+
+def test_blobs_that_are_too_large_together_are_not_read_at_once(
+    clone: Histories, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tip = clone.commit("Tip", {"a.py": b"123456", "b.py": b"12345"})
+    monkeypatch.setattr("patchkit.trees.git_log.LARGEST", 10 << 20)
+    monkeypatch.setattr("patchkit.trees.git_log._sizes", lambda _tree, wanted: dict.fromkeys(wanted, 6 << 20))
+
+    with pytest.raises(TreeError) as caught:
+        CommitFiles(tree(clone, tip), ["a.py", "b.py"]).read("a.py")
+    assert caught.value.message == f"a.py, b.py of {clone.folder} are larger than 10 MiB together"
 
 
 def test_a_blob_that_is_not_there_is_named_with_its_file(clone: Histories) -> None:
