@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 from patchkit.core.blobs import blob_id
 from patchkit.trees.interface import SourceTree
 
-_LEFTOVER = re.compile(r".*(?:\.orig|\.rej|\.bak|~|\.sw[op]|\.py[co])|\.DS_Store")
+_LEFTOVER = re.compile(r".*(?:\.orig|\.rej|\.bak|~|\.sw[op]|\.py[co])|\.#.*|\.DS_Store")
 """What patch(1), editors and Python leave beside a file."""
 
 _EXTENSION = re.compile(r"([^/.]+)(?:\.[^/]+)?\.(?:so|pyd)")
@@ -28,6 +28,18 @@ class _KnowsModes(Protocol):
         """Return the paths of files that may be executed."""
 
 
+@runtime_checkable
+class _KnowsLinks(Protocol):
+    def links(self, under: str = "") -> dict[str, str]:
+        """Return the blob id of a link's text by path."""
+
+
+@runtime_checkable
+class _KnowsOthers(Protocol):
+    def others(self, under: str = "") -> dict[str, bytes | None]:
+        """Return a link's text, None for pipes and such, by path."""
+
+
 class Upstream:
     """Upstream's files in one of its forms: ``whole`` asks for all of a repository, else those below the package."""
 
@@ -42,6 +54,7 @@ class Upstream:
         self.paths = frozenset(tree.paths(under) if self._ids is None else self._ids)
         self._folders = {path.rpartition("/")[0] for path in self.paths}
         self._executables = executables(tree, under)
+        self._links = tree.links(under) if isinstance(tree, _KnowsLinks) else {}
 
     def is_checked_out(self, mine: Collection[str]) -> bool:
         """Tell whether paths are those of a whole checkout: it has most of the files at the top."""
@@ -62,6 +75,10 @@ class Upstream:
         """Return the text, or None."""
         return self._tree.read(path) if path in self.paths else None
 
+    def has_link(self, path: str, text: bytes) -> bool:
+        """Tell whether a link of just that text is here."""
+        return path in self._links and self._links[path] == blob_id(text)
+
     def is_executable(self, path: str) -> bool | None:
         """Tell whether a file may be executed; None when this form of upstream does not say."""
         return None if self._executables is None else path in self._executables
@@ -70,6 +87,11 @@ class Upstream:
 def executables(tree: SourceTree, under: str) -> frozenset[str] | None:
     """Return the files below ``under`` that may be executed; None for a tree that keeps no modes."""
     return tree.executables(under) if isinstance(tree, _KnowsModes) else None
+
+
+def others(tree: SourceTree, under: str) -> dict[str, bytes | None]:
+    """Return what of a tree is neither a file nor a folder: a link's text, None for pipes and such, by path."""
+    return tree.others(under) if isinstance(tree, _KnowsOthers) else {}
 
 
 def has_record_of_wheel(tree: SourceTree) -> bool:

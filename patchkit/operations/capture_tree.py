@@ -11,7 +11,7 @@ from patchkit.core.kept_names import leads_into_git, why_kept
 from patchkit.core.paths import matches
 from patchkit.core.rebasing.markers import left_marks
 from patchkit.errors import UsageError
-from patchkit.operations.capture_sides import Upstream, executables, has_record_of_wheel, is_leftover, rebuilt
+from patchkit.operations.capture_sides import Upstream, executables, has_record_of_wheel, is_leftover, others, rebuilt
 from patchkit.trees.interface import SourceTree
 
 
@@ -75,6 +75,7 @@ def compare(
             found.append(Changed(path, sides.upstreams_text(path), now))
     for changed in found:
         _refuse_marks(changed)
+    sides.leave_out_others()
     notes = [f"{why}: {_listed(paths)}" for why, paths in sides.left_out.items()]
     modes = sides.modes(found)
     if modes:
@@ -113,11 +114,10 @@ class _Sides:
         self.their_folders = _folders({*self.theirs, *self.expected})
         self.my_folders = _folders(self.mine)
         outside = [path for path in all_mine if not path.startswith(inside) and path not in self.expected]
-        if outside and not self.whole:
-            how = "no whole checkout" if checkouts else "without --git REPO"
+        self.how_much = "no whole checkout" if checkouts else "without --git REPO"
+        if not self.whole:
             for path in outside:
-                top, slash, _rest = path.partition("/")
-                self._leave_out(f"outside {inside}, and not compared ({how})", top + slash)
+                self._leave_out_outside(path)
 
     @property
     def paths(self) -> list[str]:
@@ -128,21 +128,47 @@ class _Sides:
         self.left_out.setdefault(why, []).append(path)
         return True
 
+    def _leave_out_outside(self, path: str) -> None:
+        top, slash, _rest = path.partition("/")
+        self._leave_out(f"outside {self.package}/, and not compared ({self.how_much})", top + slash)
+
     def is_left_out(self, path: str) -> bool:
         """Tell whether a path is not compared, and note why."""
-        folder = path.rpartition("/")[0]
-        if why_kept(path):
-            # A worktree or submodule has a file .git that says where its repository is; that needs no word.
-            return leads_into_git(path) or self._leave_out("patchkit's own, and left out", path)
-        if any(matches(pattern, path) for pattern in self.choice.exclude):
-            return self._leave_out("left out by --exclude", path)
+        if self._is_unwanted(path):
+            return True
         if path in self.expected:
             return False
-        if path in self.choice.ignored and not any(path in upstream.paths for upstream in self.checkouts):
-            return self._leave_out("ignored by git, and left out", path)
+        folder = path.rpartition("/")[0]
         if folder not in self.my_folders:
             return self._leave_out(f"not in {self.tree.label}, and not compared", f"{folder}/")
         return path not in self.theirs and self._is_nobodys(path, folder)
+
+    def _is_unwanted(self, path: str) -> bool:
+        """Tell whether a name, the user or git says that a path is not compared, and note it."""
+        if why_kept(path):
+            if not leads_into_git(path):
+                return self._leave_out("patchkit's own, and left out", path)
+            # A worktree or submodule has a file .git that says where its repository is; that needs no word.
+            return ".git" in path.split("/") or self._leave_out("git's own to some systems, and left out", path)
+        if any(matches(pattern, path) for pattern in self.choice.exclude):
+            return self._leave_out("left out by --exclude", path)
+        if path in self.expected or path not in self.choice.ignored:
+            return False
+        known = any(path in upstream.paths for upstream in self.checkouts)
+        return not known and self._leave_out("ignored by git, and left out", path)
+
+    def leave_out_others(self) -> None:
+        """Note links, pipes and such that upstream has not."""
+        for path, text in others(self.tree, self.package if self.of_wheel else "").items():
+            if path in self.theirs or path in self.expected:
+                continue  # what stands in the place of a file is no file to be read
+            if text is not None and any(upstream.has_link(path, text) for upstream in self.upstreams):
+                continue
+            if not self.whole and not path.startswith(f"{self.package}/"):
+                self._leave_out_outside(path)
+            elif not self._is_unwanted(path) and not self._is_nobodys(path, path.rpartition("/")[0]):
+                what = "pipes, sockets or devices" if text is None else "links"
+                self._leave_out(f"{what}, which no diff of a series can carry, and left out", path)
 
     def _is_nobodys(self, path: str, folder: str) -> bool:
         """Tell whether a file that upstream has not is none that a person made for the series, and note why."""

@@ -89,6 +89,23 @@ class DirectoryTree:
         except OSError as error:
             raise TreeError(f"cannot read {error.filename}: {error.strerror}") from error
 
+    def others(self, under: str = "") -> dict[str, bytes | None]:
+        """Return by path what is neither a file nor a folder below ``under``: a link's text, None for pipes and such.
+
+        Raises UnsafePathError, TreeError.
+        """
+        start = f"{checked(under)}/" if under else ""
+        try:
+            with parent_folder(self.root, f"{start}any"):
+                found = sorted(_others(str(self.root / under), start))
+                return {
+                    path: os.fsencode((self.root / path).readlink()) if is_link else None for path, is_link in found
+                }
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except OSError as error:
+            raise TreeError(f"cannot list {error.filename}: {error.strerror}") from error
+
     def write(self, edits: Edits, *, operation: str) -> None:
         """Write all of ``edits`` or none; drop the byte code of changed modules and folders left empty.
 
@@ -166,13 +183,24 @@ def _nearby(path: Path, packages: tuple[str, ...]) -> str:
 
 
 def _files(folder: str, start: str) -> Iterator[str]:
+    return (path for path, entry in _entries(folder, start) if entry.is_file(follow_symlinks=False))
+
+
+def _others(folder: str, start: str) -> Iterator[tuple[str, bool]]:
+    """Yield path, and whether it is a link, of what is neither a file nor a folder."""
+    for path, entry in _entries(folder, start):
+        if not entry.is_file(follow_symlinks=False):
+            yield path, entry.is_symlink()
+
+
+def _entries(folder: str, start: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Yield path and entry of everything that is no folder below ``folder``."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name not in _SKIPPED:
-                    yield from _files(entry.path, f"{start}{entry.name}/")
-            elif entry.is_file(follow_symlinks=False):
-                yield start + entry.name
+            if not entry.is_dir(follow_symlinks=False):
+                yield start + entry.name, entry
+            elif entry.name not in _SKIPPED:
+                yield from _entries(entry.path, f"{start}{entry.name}/")
 
 
 def _drop_byte_code(root: Path, path: str) -> None:

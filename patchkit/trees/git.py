@@ -101,6 +101,10 @@ class GitTree:
         """Return the blob id of every regular file below the folder ``under``, by path; reads no content."""
         return {entry.path: entry.object_id for entry in self.entries(under) if entry.is_file}
 
+    def links(self, under: str = "") -> dict[str, str]:
+        """Return the blob id of every link's text below the folder ``under``, by path."""
+        return {entry.path: entry.object_id for entry in self.entries(under) if stat.S_ISLNK(entry.mode)}
+
     def executables(self, under: str = "") -> frozenset[str]:
         """Return the paths of regular files below the folder ``under`` that may be executed."""
         return frozenset(entry.path for entry in self.entries(under) if entry.is_file and entry.mode & 0o111)

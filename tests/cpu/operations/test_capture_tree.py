@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -129,7 +130,7 @@ WHOLE = {**UPSTREAM, "top.py": b"t\n", "README.md": b"r\n", "run.sh": b"s\n"}
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> GitTree:
+def repository(tmp_path: Path) -> Path:
     """Upstream's repository, with a script that may be executed."""
     place = tmp_path / "repository"
     place.mkdir()
@@ -137,7 +138,12 @@ def source(tmp_path: Path) -> GitTree:
     lay(place, WHOLE)
     (place / "run.sh").chmod(0o755)
     record(place, "all")
-    return GitTree(place, "main")
+    return place
+
+
+@pytest.fixture
+def source(repository: Path) -> GitTree:
+    return GitTree(repository, "main")
 
 
 def whole(source: GitTree, files: dict[str, bytes], choice: Choice | None = None, *more: SourceTree) -> Compared:
@@ -172,6 +178,95 @@ def test_files_of_gits_and_of_patchkits_are_never_captured(source: GitTree, tmp_
         (),
         ("patchkit's own, and left out: .PatchKit/lock, .patchkit-0-1, m/.x.py.patchkit-1f00ab2c",),
     )
+
+
+def test_what_only_some_systems_take_for_gits_is_named_and_left_out(source: GitTree, tmp_path: Path) -> None:
+    own = {"m/.GIT/y.py": b"y\n", "m/git~1": b"", "m/.git": b"gitdir: x\n"}
+    tree = DirectoryTree(lay(tmp_path / "worktree", {**WHOLE, **own}))
+    (tree.root / "run.sh").chmod(0o755)
+
+    assert compare(tree, [source], {}, "m", Choice(("**",))) == Compared(
+        (), ("git's own to some systems, and left out: m/.GIT/y.py, m/git~1",)
+    )
+
+
+LINKS = "links, which no diff of a series can carry, and left out"
+PIPES = "pipes, sockets or devices, which no diff of a series can carry, and left out"
+
+
+def lay_others(place: Path) -> Path:
+    """A checkout with things that are neither a file nor a folder."""
+    lay(place, {**WHOLE, "own/x.py": b"x\n"})
+    (place / "run.sh").chmod(0o755)
+    for path, leads in {
+        "m/alias.py": "a.py",
+        "m/root": "/",
+        "m/.#a.py": "somebody@host:1",
+        "m/lib.so": "/x/lib.so",
+        "own/link": "x.py",
+        "top": "m",
+        "m/.git": "../.git",
+    }.items():
+        (place / path).symlink_to(leads)
+    os.mkfifo(place / "m" / "pipe.py")
+    return place
+
+
+def test_what_is_no_file_is_named_and_left_out(source: GitTree, tmp_path: Path) -> None:
+    place = lay_others(tmp_path / "tree")
+    choice = Choice(ignored=frozenset({"m/lib.so"}))
+
+    assert compare(DirectoryTree(place), [source], {}, "m", choice) == Compared(
+        (),
+        (
+            f"{INCLUDE}: own/",
+            "left behind by a tool, and left out: m/.#a.py",
+            f"{LINKS}: m/alias.py, m/root, top",
+            "ignored by git, and left out: m/lib.so",
+            f"{PIPES}: m/pipe.py",
+        ),
+    )
+
+
+def test_what_is_no_file_can_be_excluded(source: GitTree, tmp_path: Path) -> None:
+    place = lay_others(tmp_path / "tree")
+    choice = Choice(("own/**",), ("m/**", "own/x.py", "top"))
+    named = "m/.#a.py, m/a.py, m/alias.py, m/b.py, m/lib.so and 5 more"
+
+    assert compare(DirectoryTree(place), [source], {}, "m", choice) == Compared(
+        (), (f"left out by --exclude: {named}", f"{LINKS}: own/link")
+    )
+
+
+def test_without_a_whole_checkout_what_is_no_file_is_named_below_the_package_and_by_its_top_elsewhere(
+    tmp_path: Path,
+) -> None:
+    place = lay_others(tmp_path / "tree")
+
+    assert compare(DirectoryTree(place), [MemoryTree(UPSTREAM)], {}, "m").notes == (
+        "outside m/, and not compared (without --git REPO): README.md, other/, own/, run.sh, top and 1 more",
+        "left behind by a tool, and left out: m/.#a.py",
+        f"{LINKS}: m/alias.py",
+        "no Python, which wheels leave out, and not compared (without --git REPO): m/lib.so, m/root",
+        f"{PIPES}: m/pipe.py",
+    )
+
+
+def test_a_link_that_upstream_has_is_told_only_where_it_leads_elsewhere(repository: Path, tmp_path: Path) -> None:
+    links = {"AGENTS.md": "README.md", ".tool/skills": "../m"}
+    for place in (repository, lay(tmp_path / "tree", WHOLE)):
+        (place / "run.sh").chmod(0o755)
+        for path, leads in links.items():
+            (place / path).parent.mkdir(exist_ok=True)
+            (place / path).symlink_to(leads)
+    record(repository, "links")
+    source = GitTree(repository, "main")
+    tree = DirectoryTree(tmp_path / "tree")
+
+    assert compare(tree, [source], {}, "m").notes == ()
+    (tree.root / "AGENTS.md").unlink()
+    (tree.root / "AGENTS.md").symlink_to("top.py")
+    assert compare(tree, [source], {}, "m").notes == (f"{LINKS}: AGENTS.md",)
 
 
 def test_that_the_wheel_lacks_a_file_does_not_make_its_removal_from_a_checkout_unseen(source: GitTree) -> None:
