@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -24,6 +25,20 @@ from patchkit.core.foreign.identifiers import defined, names, slug, words
 )
 def test_names_are_identifiers_and_texts_of_one_word(line: bytes, expected: set[str]) -> None:
     assert names([line]) == expected
+
+
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_a_long_text_takes_no_memory_for_each_of_its_characters(quote: str) -> None:
+    line = f"x = {quote}{'word ' * 100_000}{quote} + y".encode()
+    tracemalloc.start()
+    try:
+        found = names([line])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert found == {"x", "y"}
+    assert peak < 10 * len(line)
 
 
 @pytest.mark.parametrize(
