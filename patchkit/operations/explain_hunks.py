@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from patchkit import __version__
 from patchkit.core.explained import Explained, HunkExplained, Proposal
 from patchkit.core.gating.drift import fingerprint
+from patchkit.core.lines import split_lines
 from patchkit.core.panes import pane_rows
-from patchkit.core.scopes import MODULE
+from patchkit.core.scopes import LARGEST_SOURCE, MODULE
 from patchkit.core.upstream_report import HunkAnswer
 from patchkit.errors import UsageError
 from patchkit.operations.rebase_carried import CarriedFile
@@ -69,6 +70,8 @@ def explain_hunks(
     files = {file.path: file for file in considered.carried.files}
     told = [_explained(hunk, files[hunk.path], session) for hunk in chosen]
     notes += [f"{each.hunk.id}: the first {_MOST} rows are shown" for each in told if len(each.rows) > _MOST]
+    reasons = {path: _why_not_shown(files[path]) for path in dict.fromkeys(each.hunk.path for each in told)}
+    notes += [f"{path}: no lines are shown, one of its texts is {why}" for path, why in reasons.items() if why]
     return Explained(
         tool=__version__,
         series=str(folder),
@@ -105,7 +108,8 @@ def _session(workspace: Workspace, upstream: Upstream, onto: str, base: str | No
 
 def _explained(hunk: HunkAnswer, file: CarriedFile, session: Session) -> HunkExplained:
     texts = file.texts
-    base, changed, before = (_lines(text) for text in (texts.base, texts.changed, texts.before))
+    shown = _why_not_shown(file) is None
+    base, changed, before = [_lines(text if shown else None) for text in (texts.base, texts.changed, texts.before)]
     first, last = _window(hunk, file)
     scope = hunk.old.scope.split(", ")[0] if hunk.old is not None else MODULE
     signatures = [_signature(text, scope, file.path) for text in (texts.base, texts.before)]
@@ -145,5 +149,14 @@ def _signature(content: bytes | None, scope: str, path: str) -> str:
     return found.signature if found is not None else ""
 
 
+def _why_not_shown(file: CarriedFile) -> str | None:
+    """Return why no lines of a file are shown; None when they are."""
+    texts = [text for text in (file.texts.base, file.texts.changed, file.texts.before) if text is not None]
+    if any(len(text) > LARGEST_SOURCE for text in texts):
+        return f"larger than {LARGEST_SOURCE >> 20} MiB"
+    return "binary" if any(b"\0" in text for text in texts) else None
+
+
 def _lines(content: bytes | None) -> Sequence[str]:
-    return (content or b"").decode("utf-8", "replace").splitlines()
+    # Other line breaks than these end no line: the numbers are those of git.
+    return [line.rstrip(b"\r\n").decode("utf-8", "replace") for line in split_lines(content or b"")]

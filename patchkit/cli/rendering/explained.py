@@ -70,6 +70,8 @@ def _proposal(proposal: Proposal) -> Iterator[str]:
 
 def _panes(rows: Sequence[PaneRow], titles: Sequence[str], width: int) -> Iterator[str]:
     """Yield the versions beside each other; ``*`` marks the lines that are not the base's."""
+    if not rows:
+        return  # a note says why
     column = (width - 2 - 3 * _NUMBER - 2 * 3) // 3
     if column < _NARROWEST:
         yield from _stacked(rows, titles)
