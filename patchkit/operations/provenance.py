@@ -86,7 +86,7 @@ def _blamed(tree: GitTree, span: str, touched: Touched, seconds: float) -> list[
     refuse_odd_files(tree.repository, [tree.repository / ".mailmap"])
     where = f"-L{first},{last}"
     asked = ("blame", "--porcelain", "--no-textconv", where, span, "--", touched.path)
-    printed = tree.ask(*asked, environment=_no_index(tree), seconds=seconds)
+    printed = tree.program.output(*asked, environment=_no_index(tree), seconds=seconds, apart=True)
     counts: dict[str, int] = {}
     old: set[str] = set()
     commit = ""
@@ -119,7 +119,7 @@ def _removed(tree: GitTree, span: str, touched: Touched, seconds: float) -> list
         "--",
         touched.path,
     )
-    printed = tree.ask(*asked, environment=_no_index(tree), seconds=seconds)
+    printed = tree.program.output(*asked, environment=_no_index(tree), seconds=seconds, apart=True)
     return printed.decode().split()
 
 

@@ -24,6 +24,8 @@ _QUIET = {
 }
 _EVERYTHING = ("--branches", "--remotes", "--tags")
 """Not every ref: the pull requests in a mirror are nobody's base."""
+_MOVED_SECONDS = 60
+"""For where a commit moved a file to, which takes a second in one that moved thousands; the answer is a help only."""
 _BATCH = 64 << 20
 """Bytes of texts that are read at once: most histories of a series have fewer."""
 _LOG = (
@@ -240,9 +242,10 @@ def day_of(program: GitProgram, commit: str) -> str:
 def moved_to(tree: GitTree, commit: str, path: str) -> str | None:
     """Return where a commit moved the file ``path`` to; None when it did not, or the clone lacks what would tell."""
     command = ("diff-tree", "-r", "-M", "-z", "--no-commit-id", "--name-status", "--diff-filter=R")
+    asked = (*command, f"{commit}^1", commit)
     try:
-        fields = _ask(tree, *command, f"{commit}^1", commit).split(b"\0")
-    except TreeError:
+        fields = tree.program.output(*asked, environment=_QUIET, seconds=_MOVED_SECONDS, apart=True).split(b"\0")
+    except (TreeError, TimeoutError):
         return None
     pairs = zip(fields[1::3], fields[2::3], strict=False)
     return next((os.fsdecode(new) for old, new in pairs if os.fsdecode(old) == path), None)

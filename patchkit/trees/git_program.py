@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -42,6 +43,9 @@ _OWN_SETTINGS = (
     "i18n.commitEncoding=UTF-8",
     "i18n.logOutputEncoding=UTF-8",
 )
+_NO_FILES = ("core.attributesFile=/dev/null", "core.excludesFile=/dev/null")
+"""Files that git may read for a question of ours, and that a clone's settings may name; what they say changes no answer
+but which files are ignored."""
 _LARGEST_SETTINGS = 1 << 20
 """Bytes of a clone's settings that are looked at; larger ones may have anything in them."""
 _ENGLISH = {"LANGUAGE": "C", "LC_ALL": "C"}
@@ -87,7 +91,8 @@ class GitProgram:
         """Names of the settings that are the repository's own, in small letters, as far as they may name a file."""
         hooks = dict.fromkeys(match[1] for name in named if (match := _HOOK.fullmatch(name)))
         own = [setting for hook in hooks for setting in ((f"hook.{hook}.enabled", "false"), (f"hook.{hook}.event", ""))]
-        self.environment |= _as_environment([*(_split(setting) for setting in _OWN_SETTINGS), *own])
+        settings = [_split(setting) for setting in _OWN_SETTINGS], own, [_split(setting) for setting in _NO_FILES]
+        self.environment |= _as_environment([pair for some in settings for pair in some])
         if not download or any(_RUNS.fullmatch(name) for name in self.named):
             # The variable is for git 2.44 and later; with no protocol allowed, older ones cannot fetch either.
             self.environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
@@ -149,10 +154,17 @@ class GitProgram:
         A name that is relative is one of a file in the repository, or in one of ``folders``.
         """
         if name in self.named or self.named.issuperset(_UNKNOWN):
-            status, out, _problem = self.run(["config", "--type=path", "--get-all", "-z", name])
+            command = ["config", "--type=path", "--get-all", "-z", name]
+            status, out, _problem = self.run(command, environment=self.with_files)
             values = os.fsdecode(out).split("\0") if status == 0 else []
             files = (folder / value for folder in (self.repository, *folders) for value in values if value)
             refuse_odd_files(self.repository, files)
+
+    @property
+    def with_files(self) -> dict[str, str]:
+        """What lets git read the files that its settings name: those are to be looked at before."""
+        # They are the last of our settings.
+        return {"GIT_CONFIG_COUNT": str(int(self.environment["GIT_CONFIG_COUNT"]) - len(_NO_FILES))}
 
     @property
     def shallow(self) -> bool:
@@ -179,7 +191,7 @@ class GitProgram:
                 " --unshallow (this clone is shallow)" if self.shallow else ""
             )
             raise RevisionNotFoundError(f"{self.repository} has no revision {revision!r}", hint=hint)
-        raise TreeError(f"git cannot read {self.repository}: {problem or 'it gave an unexpected answer'}")
+        raise TreeError(f"git cannot read {self.repository}: {problem or _ended(status)}")
 
     def refuse_damage(self, revision: str) -> None:
         """Raise RevisionNotFoundError when ``revision``, which git does not find, was lost with a part of the clone."""
@@ -212,15 +224,16 @@ class GitProgram:
         stdin: bytes = b"",
         environment: Mapping[str, str] | None = None,
         seconds: float | None = None,
+        apart: bool = False,
     ) -> bytes:
         """Return what a git command prints.
 
         Raises TreeError with git's own words when it fails; after ``seconds``, if given, it is stopped and TimeoutError
-        raised.
+        raised. ``apart`` is as ``run`` has it.
         """
-        status, out, problem = self.run(command, stdin=stdin, environment=environment, seconds=seconds)
+        status, out, problem = self.run(command, stdin=stdin, environment=environment, seconds=seconds, apart=apart)
         if status != 0:
-            raise TreeError(f"git {command[0]} failed in {self.repository}: {problem or f'exit status {status}'}")
+            raise TreeError(f"git {command[0]} failed in {self.repository}: {problem or _ended(status)}")
         return out
 
     def run(
@@ -230,15 +243,21 @@ class GitProgram:
         stdin: bytes = b"",
         environment: Mapping[str, str] | None = None,
         seconds: float | None = None,
+        apart: bool = False,
     ) -> tuple[int, bytes, str]:
         """Return exit status, output and complaints of a git command. Raises TimeoutError after ``seconds``.
 
-        Without them a command is stopped after a quarter of an hour, and TreeError raised.
+        Without them a command is stopped after a quarter of an hour, and TreeError raised. ``apart`` keeps git from
+        the checkout: what compares texts reads the .gitattributes there, which are whatever somebody put there.
         """
         self._refuse_odd_names(command, stdin)
         own = self._environment(environment or {})
+        folder = self.repository
+        if apart:
+            # In a checkout that has none of the clone's files; with a bare repository git would do without as well.
+            folder, own["GIT_WORK_TREE"] = _ROOT, os.fspath(_ROOT)
         try:
-            return run_git(command, self.repository, stdin=stdin, environment=own, seconds=seconds or _LONGEST)
+            return run_git(command, folder, stdin=stdin, environment=own, seconds=seconds or _LONGEST)
         except TimeoutError as error:
             if seconds is not None:
                 raise
@@ -261,17 +280,25 @@ class GitProgram:
 
     def _refuse_odd_names(self, command: Sequence[str], stdin: bytes) -> None:
         """Raise TreeError when git would wait for a file that a word of the command names, taken for a revision."""
+        paths = command[command.index("--") :] if "--" in command else ()
         words = [word for word in command[1:] if not word.startswith("-")]
         if command[0] == "cat-file":
             # Nearly always ids, which are no names.
             words += [os.fsdecode(line) for line in stdin.split(b"\n") if not _OF_AN_ID.match(line)]
         for word in words:
+            # Settings of the clone say which reference that is, and it may be any file.
+            if _BY_SETTINGS.search(word.partition(":")[0]) and word not in paths:
+                name = word.removesuffix("^{commit}")
+                hint = "name the branch itself"
+                raise TreeError(f"{name!r} is what the settings of {self.repository} make of it", hint=hint)
             refuse_odd_files(self.repository, asked((self.folder, self.common), word))
             if "@{" in word:
                 refuse_odd_files(self.repository, logs(GitFolder(self.folder, self.common)))
 
 
 _OF_AN_ID = re.compile(rb"[0-9a-f]{40}")
+_ROOT = Path("/")
+_BY_SETTINGS = re.compile(r"@\{(?:u|upstream|push)\}", re.IGNORECASE)
 _WAITS = "is there a named pipe among its files, or does the disk not answer?"
 _PLACES = (
     *("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"),
@@ -288,6 +315,18 @@ _HOOK = re.compile(r"hook\.(.+)\.(?:command|event)", re.IGNORECASE | re.DOTALL)
 _FILES = (b"ignorerevsfile", b"excludesfile")
 """In the settings that name a file which is read for a question of ours."""
 _UNKNOWN = ("core.sshcommand",)
+
+
+def _ended(status: int) -> str:
+    """Say how a git without words came to its end."""
+    return f"it was ended by {_signal(-status)}" if status < 0 else f"exit status {status}"
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _split(setting: str) -> tuple[str, str]:
@@ -385,7 +424,7 @@ def ignored_files(repository: Path, folder: Path) -> frozenset[str]:
     refuse_odd_files(folder, files_below(folder))
     program = GitProgram(repository)
     program.refuse_odd_setting("core.excludesfile", folder)
-    where = {"GIT_WORK_TREE": os.fspath(folder.resolve())}
+    where = {"GIT_WORK_TREE": os.fspath(folder.resolve()), **program.with_files}
     command = ("ls-files", "--others", "--ignored", "--exclude-standard", "-z")
     listing = program.output(*command, environment=where)
     return frozenset(os.fsdecode(path) for path in listing.split(b"\0") if path)

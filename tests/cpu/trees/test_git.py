@@ -669,3 +669,17 @@ def test_an_object_that_claims_to_be_larger_than_any_source_is_not_read(reposito
         GitTree(repository, "main").content(blob, "a.py")
 
     assert caught.value.message == f"object {blob} of {repository} is larger than 256 MiB"
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [(-11, "it was ended by SIGSEGV"), (-99, "it was ended by signal 99"), (3, "exit status 3")]
+)
+def test_how_a_git_without_words_ended_is_told(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, status: int, said: str
+) -> None:
+    program = GitProgram(repository)
+    monkeypatch.setattr("patchkit.trees.git_program.run_git", lambda *_command, **_how: (status, b"", ""))
+
+    with pytest.raises(TreeError) as caught:
+        program.output("ls-tree", "main")
+    assert caught.value.message == f"git ls-tree failed in {repository}: {said}"
