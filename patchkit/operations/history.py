@@ -30,6 +30,7 @@ from patchkit.trees.git_log import (
     moved_to,
     read_everything,
     read_graph,
+    subject_of,
     tags,
 )
 from patchkit.trees.git_times import UNKNOWN, day, seconds
@@ -242,9 +243,10 @@ def _beginning(graph: Graph, first: GitTree, last: GitTree) -> tuple[list[str], 
         why = "the clone is shallow" if oldest.id in graph.edges else f"{last.revision} does not rest on it"
         return [f"the line begins with {oldest.id[:10]}, not with {first.revision}: {why}"], None
     start = oldest.parents[0]
-    subject, _, time = last.ask("log", "-1", "--format=%s%x00%ct", start).decode("utf-8", "replace").partition("\0")
-    at = seconds(time.strip())
-    place = Place(id=start, name=start[:10], date=day(at), time=at, subject=subject)
+    time, _, subject = last.ask("log", "-1", "--format=%ct%x00%s", start).partition(b"\0")
+    at = seconds(time.decode())
+    told = subject_of(subject.removesuffix(b"\n"))
+    place = Place(id=start, name=start[:10], date=day(at), time=at, subject=told)
     if start == first.commit:
         return [], place
     return [f"{first.revision} is not on the line to {last.revision}: it begins where they part, {start[:10]}"], place

@@ -11,6 +11,7 @@ from patchkit.core.carry_report import CommitReport, pull_request
 from patchkit.errors import TreeError
 from patchkit.trees.git import GitTree
 from patchkit.trees.git_folder import refuse_odd_files
+from patchkit.trees.git_log import subject_of
 
 SECONDS = 2.0
 """Time that may be spent on one hunk; blame and log take longer on a slow disk, and the answer is a help only."""
@@ -137,7 +138,8 @@ def _reports(tree: GitTree, commits: Iterable[str], seconds: float) -> list[Comm
         return []
     printed = tree.ask("log", "--no-walk=unsorted", "--format=%h%x09%s", *wanted, seconds=seconds)
     found: list[CommitReport] = []
-    for line in printed.decode("utf-8", "replace").split("\n")[:-1]:
-        commit, _, subject = line.partition("\t")
-        found.append(CommitReport(commit, subject, pull_request(subject)))
+    for line in printed.split(b"\n")[:-1]:
+        commit, _, told = line.partition(b"\t")
+        subject = subject_of(told)
+        found.append(CommitReport(commit.decode(), subject, pull_request(subject)))
     return found

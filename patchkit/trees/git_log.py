@@ -26,6 +26,8 @@ _EVERYTHING = ("--branches", "--remotes", "--tags")
 """Not every ref: the pull requests in a mirror are nobody's base."""
 _MOVED_SECONDS = 60
 """For where a commit moved a file to, which takes a second in one that moved thousands; the answer is a help only."""
+_LONGEST_SUBJECT = 1000
+"""Characters. A commit may have hundreds of megabytes in its first line, and each place that tells it copies them."""
 _BATCH = 64 << 20
 """Bytes of texts that are read at once: most histories of a series have fewer."""
 _LOG = (
@@ -239,6 +241,12 @@ def day_of(program: GitProgram, commit: str) -> str:
     return day(seconds(os.fsdecode(program.output("log", "-1", "--format=%ct", commit)).strip()))
 
 
+def subject_of(told: bytes) -> str:
+    """Return a commit's subject as git prints it: the first thousand characters, of which nobody reads more."""
+    # A character has four bytes at most.
+    return told[: 4 * _LONGEST_SUBJECT].decode("utf-8", "replace")[:_LONGEST_SUBJECT]
+
+
 def moved_to(tree: GitTree, commit: str, path: str) -> str | None:
     """Return where a commit moved the file ``path`` to; None when it did not, or the clone lacks what would tell."""
     command = ("diff-tree", "-r", "-M", "-z", "--no-commit-id", "--name-status", "--diff-filter=R")
@@ -291,7 +299,7 @@ def _parsed(printed: bytes) -> Iterator[Commit]:
             name.decode(),
             tuple(parents.decode().split()),
             seconds(os.fsdecode(time)),
-            subject.decode("utf-8", "replace"),
+            subject_of(subject),
             changes,
         )
 

@@ -66,7 +66,7 @@ def test_a_number_without_end_is_no_pull_request(repository: Path) -> None:
     subject = f"Change the third (#{'9' * 5000})"
     record(repository, subject)
 
-    assert found(repository, Touched(PATH, (3, 3), ())) == ([(subject, None)], "")
+    assert found(repository, Touched(PATH, (3, 3), ())) == ([(subject[:1000], None)], "")
 
 
 def test_when_the_time_is_up_there_is_no_answer_and_that_is_said(

@@ -83,6 +83,14 @@ def test_a_subject_may_be_anything(clone: Histories, subject: str) -> None:
     assert [commit.changes for commit in found] == [{}, {"a.py": blob_id(b"2")}]
 
 
+@pytest.mark.parametrize(("written", "told"), [("é" * 1001, "é" * 1000), ("\U0001f600" * 999, "\U0001f600" * 999)])
+def test_of_a_subject_without_end_the_beginning_is_told(clone: Histories, written: str, told: str) -> None:
+    base = clone.commit("Base", {"a.py": b"1"})
+    tip = clone.commit(written, {"a.py": b"2"}, base)
+
+    assert [commit.subject for commit in read_graph(tree(clone, tip), base, ["a.py"])] == [told]
+
+
 def test_settings_of_the_user_change_nothing(clone: Histories) -> None:
     base = clone.commit("Base", {"a.py": b"1\n" * 9, "b.py": b"2"})
     tip = clone.commit("Tip", {"b.py": b"1\n" * 9}, base)
