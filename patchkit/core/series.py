@@ -21,6 +21,15 @@ Text = Annotated[str, Meta(min_length=1)]
 RelativePath = Annotated[str, Meta(pattern=r"^[^/\\][^\\]*$", description="path in the tree, forward slashes")]
 
 
+ROOMS = frozenset({"generated", "resolutions", "review", "settled"})
+"""Folders beside those of the patches, in a series or in the edit directory of a rebase: no patch has such a name."""
+
+
+def no_name(room: str) -> str:
+    """Return what is said of a patch that is called like one of ``ROOMS``."""
+    return f"{room!r} cannot be the name of a patch: patchkit has a folder of that name for itself"
+
+
 class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     """Base of everything read from YAML: immutable, and an unknown key is an error."""
 
@@ -140,6 +149,11 @@ class SeriesEntry(Document, frozen=True):
 
     name: Name
     depends: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse names whose folder is something else."""
+        if self.name in ROOMS:
+            raise ValueError(no_name(self.name))
 
 
 class SeriesDocument(Document, frozen=True):

@@ -11,6 +11,7 @@ from patchkit.core.foreign.diffs import ForeignPatch, Repair
 from patchkit.core.foreign.fitting import FittedPatch, Misfits, fit_patches, pre_images
 from patchkit.core.foreign.identifiers import slug
 from patchkit.core.report import Problem
+from patchkit.core.series import ROOMS, no_name
 from patchkit.core.upstream import Target, Upstream
 from patchkit.errors import PatchFormatError, UsageError
 from patchkit.operations.import_base import Base, at_hand, choose_base, newest_first
@@ -91,7 +92,7 @@ def plan_import(
         return refused(patches, folder, base, fitted.repairs, other)
     under = {path: patched.get(path, text) for path, text in fitted.base.items()}
     alone = under == dict(fitted.base)
-    taken = {patch.name for patch in series.patches} if series else set()
+    taken = {*ROOMS, *(patch.name for patch in (series.patches if series else ()))}
     _refuse_without_lines(patches, fitted)
     each = not split and name is None and len(fitted.messages) > 1
     laid = None if each else lay(fitted.squashed(), under)
@@ -137,6 +138,8 @@ def _units(
 ) -> list[Unit] | NoPlace:
     subject = fitted.messages[0].message.subject if len(fitted.messages) == 1 else ""
     chosen = name or slug(subject or Path(patches[0].name).stem)
+    if not split and chosen in ROOMS:
+        raise UsageError(no_name(chosen), hint="give it another one with --name")
     if not split and chosen in taken:
         raise UsageError(f"the series has a patch {chosen!r} already", hint="name this one with --name")
     if isinstance(laid, NoPlace):

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from patchkit.core.model import FilePatch, Patch
-from patchkit.core.series import SCHEMA, HunkSpec, NotNeeded, PatchDocument, SeriesEntry
+from patchkit.core.series import ROOMS, SCHEMA, HunkSpec, NotNeeded, PatchDocument, SeriesEntry, no_name
 from patchkit.core.unified import print_patch
 from patchkit.core.unwritten import TODO
 from patchkit.core.upstream import Branch, PinnedCommit, Release, Target, VersionsDocument
@@ -33,6 +33,8 @@ def refuse_bad_name(name: str) -> None:
     """Raise UsageError for a name that no patch can have."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot be the name of a patch", hint="lower case letters, digits and hyphens")
+    if name in ROOMS:
+        raise UsageError(no_name(name), hint="give it another name")
 
 
 def not_carried(name: str, target: Target, others: Sequence[str]) -> tuple[NotNeeded, ...]:

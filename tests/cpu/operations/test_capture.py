@@ -319,6 +319,7 @@ def test_a_branch_is_captured_with_git_and_refused_without(series: Path, reposit
         ({"patch": "nothing"}, "no patch 'nothing'"),
         ({"new": "grads"}, "has a patch 'grads' already"),
         ({"new": "No Name"}, "cannot be the name of a patch"),
+        ({"new": "settled"}, "'settled' cannot be the name of a patch: patchkit has a folder of that name for itself"),
     ],
 )
 def test_requests_that_make_no_sense_are_usage(series: Path, options: dict[str, str], message: str) -> None:

@@ -568,6 +568,34 @@ def test_a_name_that_no_patch_can_have_is_usage(tmp_path: Path, diff: Path, name
         take(diff, tmp_path / "series", name=name)
 
 
+ROOM = "'{}' cannot be the name of a patch: patchkit has a folder of that name for itself"
+
+
+@pytest.mark.parametrize("name", ["generated", "resolutions", "review", "settled"])
+def test_no_patch_is_called_like_a_folder_of_a_series_or_of_a_rebase(
+    tmp_path: Path, repository: Path, diff: Path, name: str
+) -> None:
+    named = write(tmp_path / f"{name}.patch", diff.read_text())
+    with pytest.raises(UsageError) as asked:
+        take(diff, tmp_path / "series", repository=repository, name=name)
+    with pytest.raises(UsageError) as of_the_file:
+        take(named, tmp_path / "series", repository=repository)
+
+    assert (asked.value.message, asked.value.hint) == (ROOM.format(name), "give it another name")
+    assert (of_the_file.value.message, of_the_file.value.hint) == (
+        ROOM.format(name),
+        "give it another one with --name",
+    )
+    assert not (tmp_path / "series").exists()
+
+
+def test_of_several_mails_one_with_such_a_subject_gets_a_number(tmp_path: Path, repository: Path) -> None:
+    text = mails(repository, {"config": FLAGGED}, {"mode": QUIET}).replace("Step 0", "Review")
+    imported = take(write(tmp_path / "x.mbox", text), tmp_path / "series", repository=repository)
+
+    assert [patch.name for patch in imported.patches] == ["review-2", "step-1"]
+
+
 def test_name_and_split_exclude_each_other(tmp_path: Path, diff: Path) -> None:
     with pytest.raises(UsageError, match="exclude each other"):
         take(diff, tmp_path / "series", name="x", split=True)

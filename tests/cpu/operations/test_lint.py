@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from trees.snapshots import contents, lay
 
+from patchkit.core.series import no_name
 from patchkit.operations.lint import Linted, lint
 from patchkit.store.location import default_patches
 
@@ -92,6 +93,15 @@ def test_a_release_that_cannot_be_had_is_a_finding(
         (
             ("mode/patch.yaml", "origin: Made up.", "origin: ["),
             [("schema", "FOLDER/mode/patch.yaml: line 6, column 10: not valid YAML: did not find expected ',' or ']'")],
+        ),
+        (
+            ("series.yaml", "- name: mode", "- name: review"),
+            [
+                (
+                    "schema",
+                    f"FOLDER/series.yaml: patches[3] (line 12): {no_name('review')}",
+                )
+            ],
         ),
         # The text of a variant.
         (

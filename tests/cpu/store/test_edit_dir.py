@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -9,13 +10,16 @@ from trees.snapshots import contents
 
 from patchkit.core.carry_report import PlaceReport
 from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase
+from patchkit.core.series import ROOMS
 from patchkit.errors import StoreError, UsageError
 from patchkit.store.edit_dir import EditDir, Settled, State, Stranger, claim, find_open
 from patchkit.store.edit_room import clear_room, make_room
+from patchkit.store.lock import GENERATED
 from patchkit.store.pending import is_pending
 
 from .test_memory import kept
 
+NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 DIGEST = "sha256:" + "0" * 64
 REPORT = PatchRebase(
     name="first",
@@ -74,6 +78,18 @@ def test_what_was_written_is_read_back(series: Path) -> None:
     assert found.resolutions() == {"one-0123456789ab": kept()}
 
 
+def test_no_patch_is_called_like_a_folder_beside_those_of_the_patches(series: Path) -> None:
+    edit_dir = claim(series, None, "2.0")
+    texts = {"first": b"diff"}
+    pages = {"README.md": b"read", "review/second/a.f.txt": b"page"}
+    kept_ones = {"one-0123456789ab": kept()}
+    edit_dir.write(STATE, texts=texts, files={"m/a.py": b"text"}, pages=pages, resolutions=kept_ones)
+    beside = {path.name for path in edit_dir.folder.iterdir()} - {STATE.current}
+
+    assert {name for name in beside if NAME.fullmatch(name)} == {"resolutions", "review", "settled"}
+    assert frozenset({"resolutions", "review", "settled", GENERATED}) == ROOMS
+
+
 def test_git_is_told_to_ignore_all_of_it(series: Path) -> None:
     written(series)
 
@@ -110,10 +126,10 @@ def test_a_name_with_a_slash_is_one_folder(series: Path) -> None:
     assert claim(series, None, "core/2.0").folder == series / ".rebase" / "core-2.0"
 
 
-ROOMS = ["pending", "pending.new", "Pending.old", "removed", "open.yaml", ".gitignore", ".open.yaml.x", ".", ".."]
+IN_THE_ROOM = ["pending", "pending.new", "Pending.old", "removed", "open.yaml", ".gitignore", ".open.yaml.x", ".", ".."]
 
 
-@pytest.mark.parametrize("target", ROOMS)
+@pytest.mark.parametrize("target", IN_THE_ROOM)
 def test_a_target_that_is_called_like_something_in_the_room_is_carried_like_any_other(
     series: Path, target: str
 ) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from patchkit.core.series import ROOMS, no_name
 from patchkit.core.unified import parse_patch
 from patchkit.errors import PatchFormatError, StoreError, UsageError
 from patchkit.store.series import Series, SeriesPatch, load_series
@@ -120,6 +121,10 @@ def test_an_unknown_patch_is_a_usage_error_that_lists_the_known_ones(
             "'two' depends on 'five', which does not stand before it",
         ),
         ("series.yaml", "- name: three", "- name: five", "five/patch.yaml", None, "No such file or directory"),
+        *(
+            ("series.yaml", "- name: three", f"- name: {room}", "series.yaml", "patches[2] (line 10)", no_name(room))
+            for room in sorted(ROOMS)
+        ),
         ("two/patch.yaml", "name: two", "name: too", "two/patch.yaml", "name", "'too' differs from the folder 'two'"),
         ("two/patch.yaml", "v2.patch", "v3.patch", "two/variants/v3.patch", None, "No such file or directory"),
         (
@@ -137,6 +142,7 @@ def test_an_unknown_patch_is_a_usage_error_that_lists_the_known_ones(
         "depends on itself",
         "depends on an unknown one",
         "no folder",
+        *(f"called {room}" for room in sorted(ROOMS)),
         "folder of another name",
         "no variant",
         "wrong document",
