@@ -60,10 +60,10 @@ def write_series_files(
         _take_back(new)
         raise WriteFailedError(f"cannot write {folder}: {error.strerror}; nothing was changed") from error
     root = _root(place)
-    edits: dict[str, bytes | None] = {_path(path, root): content for path, content in files.items()}
-    edits |= {_path(path, root): None for path in removed}
+    edits: dict[str, bytes | None] = {_path(path, folder, root): content for path, content in files.items()}
+    edits |= {_path(path, folder, root): None for path in removed}
     try:
-        known = {_path(path, root): content for path, content in expected.items()}
+        known = {_path(path, folder, root): content for path, content in expected.items()}
         transaction.write_all(root, edits, operation=operation, state_dir=place / STATE, expected=known)
     except BaseException:
         _take_back(new)
@@ -112,6 +112,8 @@ def _root(place: Path) -> Path:
     return above if (above / VERSIONS).is_file() else place
 
 
-def _path(path: Path, root: Path) -> str:
-    # The file itself is left as it was named: a link in its place is refused by the write.
-    return (path.parent.resolve() / path.name).relative_to(root).as_posix()
+def _path(path: Path, folder: Path, root: Path) -> str:
+    """Return ``path`` from ``root``; a link on the way from the series' folder stays one, which the write refuses."""
+    inside = path.relative_to(folder) if path.is_relative_to(folder) else None
+    place = path.parent.resolve() / path.name if inside is None else folder.resolve() / inside
+    return place.relative_to(root).as_posix()

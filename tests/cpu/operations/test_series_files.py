@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,8 @@ from trees.reporters import Told
 from trees.snapshots import lay, snapshot
 
 from patchkit.core.blobs import blob_id
-from patchkit.errors import InterruptedWriteError
-from patchkit.operations.series_files import undo_interrupted_write
+from patchkit.errors import InterruptedWriteError, UnsafePathError
+from patchkit.operations.series_files import undo_interrupted_write, write_series_files
 from patchkit.progress import silent
 
 TEXT = b"print('planted')\n"
@@ -89,3 +90,27 @@ def test_a_series_that_stands_alone_has_all_of_its_folder_undone_but_the_rooms(t
     planted(alone, ".rebase/open.yaml")
     with pytest.raises(InterruptedWriteError, match=r"'\.rebase/open\.yaml' is no file that was written from here"):
         undo_interrupted_write(alone, silent)
+
+
+@pytest.mark.parametrize("outside", ["precious", "../elsewhere"])
+def test_a_folder_of_the_series_that_is_a_link_is_not_written_through_or_cleared(series: Path, outside: str) -> None:
+    """regenerate removes what it did not make from `generated`, and writes there."""
+    place = series / "generated"
+    shutil.rmtree(place)
+    theirs = lay(series.parents[1] / outside, {"mine.patch": b"mine"})
+    place.symlink_to(theirs)
+    before = snapshot(theirs)
+    edits: list[tuple[dict[Path, bytes], list[Path]]] = [({}, [place / "mine.patch"]), ({place / "x": b"x"}, [])]
+    for files, removed in edits:
+        with pytest.raises(UnsafePathError) as caught:
+            write_series_files(series, files, removed, operation="regenerate", expected={})
+        assert caught.value.message.endswith(": generated is a link, and links are not followed")
+    assert snapshot(theirs) == before
+
+
+def test_a_series_that_is_reached_through_a_link_is_written(series: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(series)
+    write_series_files(link, {link / "new": b"x"}, [link / "lock.yaml"], operation="import", expected={})
+
+    assert ((series / "new").read_bytes(), (series / "lock.yaml").exists()) == (b"x", False)
