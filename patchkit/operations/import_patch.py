@@ -7,7 +7,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from patchkit.core.authorship import names_somebody
 from patchkit.core.blobs import blob_id_if_any
+from patchkit.core.marks import first_mark
 from patchkit.core.report import Problem
 from patchkit.core.upstream import VersionsDocument
 from patchkit.errors import StoreError, UsageError
@@ -59,6 +61,7 @@ def import_patches(
         refuse_bad_name(name)
     if name is not None and split:
         raise UsageError("--name and --split exclude each other")
+    _refuse_options(author, forwarded)
     folder = ready(folder, reporter, dry_run=dry_run)
     given = read_files(paths, directory)
     before = read_series_files(folder)
@@ -108,6 +111,19 @@ def import_patches(
                 beforehand()
             stage.commit("import")
     return replace(answer, verdict="would-import" if dry_run else "imported", written=written)
+
+
+def _refuse_options(author: str, forwarded: str) -> None:
+    """Raise UsageError for what no patch.yaml can say, or no commit that is made of it."""
+    for option, text in (("--author", author), ("--forwarded", forwarded)):
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise UsageError(f"{option} {text!r} is not UTF-8") from None
+        if first_mark(text.encode()):
+            raise UsageError(f"{option} {text!r} has the marks of a conflict")
+    if author and not names_somebody(author):
+        raise UsageError(f"--author {author!r} names nobody", hint="git takes signs from both ends of a name")
 
 
 def _home(folder: Path, versions: bytes | None) -> tuple[Known, Series | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,12 +12,13 @@ from patchkit.core.blobs import blob_id
 from patchkit.core.foreign.diffs import ForeignPatch, Message
 from patchkit.core.foreign.fitting import FittedPatch
 from patchkit.core.foreign.split import added_names
+from patchkit.core.marks import first_mark
 from patchkit.core.model import LineKind
 from patchkit.core.scopes import MODULE
 from patchkit.core.series import SCHEMA, HunkSpec, PatchDocument, SeriesEntry, VariantSpec
 from patchkit.core.unwritten import PROPOSED, TODO
 from patchkit.core.upstream import PinnedCommit, Target, targets
-from patchkit.errors import UsageError
+from patchkit.errors import PatchFormatError, UsageError
 from patchkit.operations.import_base import Base
 from patchkit.operations.import_units import Unit
 from patchkit.operations.known import Known
@@ -32,6 +34,8 @@ from patchkit.store.new_patch import (
     versions_text,
 )
 from patchkit.store.series import Series
+
+_KEY = re.compile(rb"([a-z][a-z-]*):")
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -78,7 +82,9 @@ def write_sources(
         if place.exists():
             raise UsageError(f"{place} exists, and is no patch of the series", hint="remove it, or give another --name")
         (place / "variants").mkdir(parents=True)
-        (place / "patch.yaml").write_bytes(patch_text(document))
+        text = patch_text(document)
+        _refuse_marks(text, _message(unit, fitted))
+        (place / "patch.yaml").write_bytes(text)
         (place / "variants" / variant).write_bytes(variant_text(unit.files))
     file = folder / "series.yaml"
     if series is None:
@@ -113,9 +119,7 @@ def _document(
     fitted: FittedPatch,
     header: Header,
 ) -> PatchDocument:
-    message = (
-        fitted.messages[unit.message or 0].message if unit.message is not None or len(fitted.messages) == 1 else None
-    )
+    message = _message(unit, fitted)
     name = unit.proposal.name
     subject = message.subject if message else ""
     said = subject or f"{unit.proposal.reason}."
@@ -135,6 +139,24 @@ def _document(
         variants=(VariantSpec(file=f"{target.title}.patch", targets=(target.name,)),),
         not_needed=not_carried(name, target, [other.name for other in others]),
     )
+
+
+def _message(unit: Unit, fitted: FittedPatch) -> Message | None:
+    """Return the mail, or bare diff, that a new patch is made of; None when it is made of several."""
+    alone = unit.message is not None or len(fitted.messages) == 1
+    return fitted.messages[unit.message or 0].message if alone else None
+
+
+def _refuse_marks(text: bytes, message: Message | None) -> None:
+    """Raise PatchFormatError for a mail whose words would mark a conflict in patch.yaml, which is not read with one."""
+    line = first_mark(text)
+    if line is None or message is None:
+        return
+    above = text.split(b"\n")[:line]
+    key = next((found[1] for each in reversed(above) if (found := _KEY.match(each))), b"").decode()
+    what = {"author": "its From", "description": "its Subject", "why": "its message"}.get(key, f"what becomes {key!r}")
+    hint = "take the marks out of the mail; they look like those of a conflict that nobody solved"
+    raise PatchFormatError(message.patch, message.line, f"a conflict is marked in {what}", hint=hint)
 
 
 def _origin(patches: Sequence[ForeignPatch], message: Message | None) -> str:

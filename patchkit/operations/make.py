@@ -7,11 +7,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from patchkit.core.authorship import is_day, names_somebody
 from patchkit.core.printing import printable
 from patchkit.core.report import Report
 from patchkit.core.series import PatchDocument
 from patchkit.core.upstream import Target
-from patchkit.errors import TreeError
+from patchkit.errors import StoreError, TreeError
 from patchkit.operations.answer import make_manifest
 from patchkit.operations.apply import Ready, prepare
 from patchkit.operations.sources import Workspace
@@ -117,6 +118,7 @@ def apply_branch(
         return _with_recorded_commit(workspace, ready, tree.commit)
     if not ready.edits:
         return ready.report(ready.idle_verdict)
+    _refuse_authors(workspace, [step.patch for step in ready.plan.steps])
     if dry_run:
         return ready.report("would-apply", made=branch)
     commits: list[CommitSpec] = []
@@ -196,6 +198,19 @@ def _existing(workspace: Workspace, destination: Path, asked: str | None, patche
         f"{destination} exists already",
         hint="--to makes a new folder; use --in to patch a folder that exists",
     )
+
+
+def _refuse_authors(workspace: Workspace, names: Sequence[str]) -> None:
+    """Raise StoreError for a patch of which git makes no commit, with the key that is in the way."""
+    for name in names:
+        document = workspace.sources.series.patch(name).document
+        file = str(workspace.sources.series.folder / name / "patch.yaml")
+        if not names_somebody(document.author):
+            hint = "git takes signs from both ends of a name, and nothing is left; say who wrote the patch"
+            raise StoreError(file, "author", f"no author of a commit: {document.author!r}", hint=hint)
+        if not is_day(document.last_update):
+            hint = "git reads days of the years 1970 to 2099"
+            raise StoreError(file, "last-update", f"no date of a commit: {document.last_update}", hint=hint)
 
 
 def _commit_message(document: PatchDocument, target: Target) -> str:

@@ -82,6 +82,8 @@ class _Reader:
             head = read_head(self.lines[start : self.at if head_end is None else head_end])
             for offset in head.quoted:
                 self._repair("mbox-quoting", start + offset, "'>From' in the message was 'From'")
+            for offset, message in head.unusable:
+                self._repair("header", start + offset, message)
             found.append(
                 Message(
                     self.name,

@@ -8,6 +8,7 @@ from email.utils import parsedate_to_datetime
 
 import msgspec
 
+from patchkit.core.authorship import is_day, names_somebody
 from patchkit.core.foreign.encoded import decoded
 from patchkit.core.foreign.fields import first_line, is_mbox_line, mbox_commit, read_fields
 
@@ -28,6 +29,8 @@ class MailHead(msgspec.Struct, frozen=True):
     commit: str = ""
     quoted: tuple[int, ...] = ()
     """0-based lines whose ``From`` an mbox writer had quoted (``>From``); ``body`` has them unquoted."""
+    unusable: tuple[tuple[int, str], ...] = ()
+    """0-based lines of headers of which git makes no author or date, and what is wrong; the fields are empty."""
 
 
 def mail_number(text: bytes) -> tuple[int, int] | None:
@@ -59,13 +62,24 @@ def read_head(lines: list[bytes]) -> MailHead:
         return MailHead(commit=commit or "")
     text = [line.decode("utf-8", "replace").rstrip("\r") for line in lines]
     body, quoted = _body(text, fields.end)
+    author, day = _decoded(headers["from"]), _day(headers.get("date", ""))
+    unusable: list[tuple[int, str]] = []
+    if not names_somebody(author):
+        unusable.append((fields.lines["from"], f"From: {_shown(author)} names nobody, and is left out"))
+        author = ""
+    if not is_day(day) and "date" in headers:
+        unusable.append(
+            (fields.lines["date"], f"Date: {_shown(headers['date'])} is no day that git knows, and is left out")
+        )
+        day = ""
     return MailHead(
         subject=_TAGS.sub("", _decoded(headers["subject"])).strip(),
-        author=_decoded(headers["from"]),
-        date=_day(headers.get("date", "")),
+        author=author,
+        date=day,
         body=body,
         commit=commit or "",
         quoted=quoted,
+        unusable=tuple(unusable),
     )
 
 
@@ -94,6 +108,11 @@ def _decoded(value: str) -> str:
         return value
     # A line break or a terminal's command is part of no name or subject.
     return decoded if decoded.isprintable() else value
+
+
+def _shown(value: str) -> str:
+    """Return as much of a header as a line has room for."""
+    return repr(value if len(value) <= 80 else f"{value[:80]}...")
 
 
 def _day(value: str) -> str:

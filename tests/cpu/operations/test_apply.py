@@ -738,6 +738,39 @@ def test_a_nul_in_a_header_of_a_patch_is_a_blank_in_its_commit(tmp_path: Path) -
     assert git(tmp_path / "repository", "log", "-1", "--format=%an|%b", "patched").split("\n")[0] == "A B|a b"
 
 
+@pytest.mark.parametrize(
+    ("words", "said", "hint"),
+    [
+        (
+            {"author": ".,;:<>"},
+            "author: no author of a commit: '.,;:<>'",
+            "git takes signs from both ends of a name, and nothing is left; say who wrote the patch",
+        ),
+        (
+            {"last_update": "9999-12-01"},
+            "last-update: no date of a commit: 9999-12-01",
+            "git reads days of the years 1970 to 2099",
+        ),
+    ],
+)
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_what_no_commit_can_say_is_named_with_patch_and_key(
+    tmp_path: Path, words: dict[str, str], said: str, hint: str, *, dry_run: bool
+) -> None:
+    workspace = made_up.workspace()
+    series = workspace.sources.series
+    patches = tuple(replace(patch, document=replace(patch.document, **words)) for patch in series.patches)
+    odd = replace(workspace, sources=replace(workspace.sources, series=replace(series, patches=patches)))
+    repository = tmp_path / "repository"
+    commit = made_up.repository(repository)
+    with pytest.raises(StoreError) as caught:
+        apply_branch(odd, repository, commit, "patched", asked="main", patches=["mode"], dry_run=dry_run)
+
+    assert caught.value.message == f"{series.folder / 'mode' / 'patch.yaml'}: {said}"
+    assert caught.value.hint == hint
+    assert git(repository, "branch", "--list", "patched") == ""
+
+
 def test_what_does_not_print_is_an_escape_in_the_commit_of_a_patch(tmp_path: Path) -> None:
     workspace = made_up.workspace()
     series = workspace.sources.series

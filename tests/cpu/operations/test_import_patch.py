@@ -349,6 +349,60 @@ def test_mails_become_a_patch_each_with_what_they_say(tmp_path: Path, repository
     assert after(tmp_path / "series") == {path_of("config"): blob_id(again), path_of("mode"): blob_id(QUIET)}
 
 
+def test_headers_of_which_git_makes_no_author_or_date_are_left_out_and_told(tmp_path: Path, repository: Path) -> None:
+    text = mails(repository, {"config": FLAGGED})
+    text = re.sub("^From: .*", "From: .,;:<>", text, flags=re.MULTILINE)
+    text = re.sub("^Date: .*", "Date: Tue, 1 Dec 9999 23:59:59 -0800", text, flags=re.MULTILINE)
+    imported = take(write(tmp_path / "x.mbox", text), tmp_path / "series", repository=repository)
+    (patch,) = load_series(tmp_path / "series").patches
+
+    assert [(repair.rule, repair.line, repair.message) for repair in imported.repairs] == [
+        ("header", 2, "From: '.,;:<>' names nobody, and is left out"),
+        ("header", 3, "Date: 'Tue, 1 Dec 9999 23:59:59 -0800' is no day that git knows, and is left out"),
+    ]
+    assert (patch.document.author, patch.document.last_update) == ("TODO: who wrote it", "2026-11-30")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("Because of 0.", "Because:\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n", "its message"),
+        ("From: A U Thor", f"From: {'A' * 1100} <<<<<<< B", "its From"),
+        ("Step 0", f"{'A' * 1100} ||||||| B", "its Subject"),
+    ],
+)
+def test_a_mail_whose_words_mark_a_conflict_is_refused_and_named(
+    tmp_path: Path, repository: Path, old: str, new: str, what: str
+) -> None:
+    first = mails(repository, {"mode": QUIET}).replace("Step 0", "Step 1")
+    git(repository, "branch", "-q", "-D", "work")
+    text = first + mails(repository, {"config": FLAGGED}).replace(old, new)
+    with pytest.raises(PatchFormatError) as caught:
+        take(write(tmp_path / "x.mbox", text), tmp_path / "series", repository=repository)
+
+    line = first.count("\n") + 1
+    assert caught.value.message == f"{tmp_path / 'x.mbox'}:{line}: a conflict is marked in {what}"
+    assert not (tmp_path / "series").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"author": "\udcff"}, "--author '\\udcff' is not UTF-8"),
+        ({"forwarded": "\udcff"}, "--forwarded '\\udcff' is not UTF-8"),
+        ({"author": "<>"}, "--author '<>' names nobody"),
+        ({"forwarded": "<<<<<<< a"}, "--forwarded '<<<<<<< a' has the marks of a conflict"),
+    ],
+)
+def test_options_that_no_document_can_hold_are_refused_by_their_names(
+    tmp_path: Path, diff: Path, repository: Path, options: dict[str, str], message: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        take(diff, tmp_path / "series", repository=repository, **options)
+
+    assert caught.value.message == message
+
+
 def test_mails_in_several_files_are_one_series_and_a_name_makes_them_one_patch(
     tmp_path: Path, repository: Path
 ) -> None:
