@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from patchkit.core.foreign.diffs import ForeignFile, ForeignPatch
 from patchkit.core.foreign.lenient import read_foreign
 from patchkit.core.foreign.mail import is_cover_letter, mail_number
+from patchkit.core.foreign.quilt import read_quilt_series, stripped
 from patchkit.core.foreign.transfer import MOST_LINES
 from patchkit.errors import TreeError, UnsafePathError, UsageError
 from patchkit.reading import LARGEST, read_given, read_regular
@@ -37,22 +38,28 @@ def read_files(given: Sequence[Path], directory: str = "") -> ReadFiles:
 
     With ``directory`` their paths are below that folder of the tree, as `git apply --directory` has it. Raises
     PatchFormatError, TreeError, UnsafePathError for a name in a folder that leads out of it, and UsageError for a
-    folder that does not say in which order its files are.
+    folder that does not say in which order its files are. What quilt's series file says of the paths in a patch holds.
     """
     named = [one for one in given if not one.is_dir()]
-    paths = [path for one in given for path in (_folder_files(one) if one.is_dir() else [one])]
+    strips: dict[int, int] = {}
+    paths: list[Path] = []
+    for one in given:
+        found: Sequence[tuple[Path, int | None]] = _folder_files(one) if one.is_dir() else [(one, None)]
+        strips |= {len(paths) + at: strip for at, (_, strip) in enumerate(found) if strip is not None}
+        paths += [path for path, _ in found]
     kept: list[Path] = []
     patches: list[ForeignPatch] = []
     notes: list[str] = []
     numbers: list[tuple[int, int]] = []
-    for path in paths:
+    for at, path in enumerate(paths):
         # A pipe that somebody names is wanted; what a folder has is its maker's choice.
         text = _read(path, read_given if path in named else read_regular)
         if len(paths) > 1 and is_cover_letter(text, str(path)):
             notes.append(f"{path.name}: a cover letter, and left out")
             continue
         kept.append(path)
-        patches.append(_below(read_foreign(text, str(path)), directory.strip("/")))
+        patch = read_foreign(text, str(path))
+        patches.append(_below(stripped(patch, strips[at]) if at in strips else patch, directory.strip("/")))
         numbers.extend(number for message in text.split(b"\nFrom ") if (number := mail_number(message)) is not None)
     return ReadFiles(tuple(kept), tuple(patches), (*notes, *_numbering(numbers)))
 
@@ -75,13 +82,17 @@ def _below(patch: ForeignPatch, directory: str) -> ForeignPatch:
     return replace(patch, messages=tuple(messages))
 
 
-def _folder_files(folder: Path) -> list[Path]:
-    """Return the patches of a folder in their order: that of quilt's ``series`` file, or of the numbers in front."""
+def _folder_files(folder: Path) -> list[tuple[Path, int | None]]:
+    """Return the patches of a folder in their order: that of quilt's ``series`` file, or of the numbers in front.
+
+    With each comes how many folders its paths are to lose, if the series file says so.
+    """
     series = folder / "series"
     if series.is_file():
-        text = _read(_within(folder, series)).decode("utf-8", "replace")
-        lines = (line.split("#")[0].split() for line in text.splitlines())
-        return [_within(folder, folder / checked(str(PurePosixPath(words[0])))) for words in lines if words]
+        listed = read_quilt_series(_read(_within(folder, series)), str(series))
+        if not listed:
+            raise UsageError(f"{series} names no patch")
+        return [(_within(folder, folder / checked(str(PurePosixPath(one.name)))), one.strip) for one in listed]
     try:
         entries = sorted(folder.iterdir())
     except OSError as error:
@@ -97,7 +108,7 @@ def _folder_files(folder: Path) -> list[Path]:
             f"{folder}: the names of its {len(found)} patches do not say in which order they are",
             hint="name the files themselves, in their order",
         )
-    return [one for _, one in sorted(zip(numbers, found, strict=True), key=lambda pair: pair[0] or 0)]
+    return [(one, None) for _, one in sorted(zip(numbers, found, strict=True), key=lambda pair: pair[0] or 0)]
 
 
 def _within(folder: Path, path: Path) -> Path:

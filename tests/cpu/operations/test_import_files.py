@@ -57,6 +57,57 @@ def test_the_series_file_of_quilt_says_which_patches_count_and_in_which_order(tm
     assert names(tmp_path) == ["b.patch", "a.patch"]
 
 
+def test_a_sign_of_comments_within_a_name_is_part_of_the_name(tmp_path: Path) -> None:
+    series = b"fix#12.patch\t# the first\r\n #no\nfix#"
+    lay(tmp_path, {"series": series, "fix": DIFF, "fix#12.patch": DIFF, "fix#": DIFF})
+
+    assert names(tmp_path) == ["fix#12.patch", "fix#"]
+
+
+@pytest.mark.parametrize(
+    ("options", "path", "expected"),
+    [
+        ("", "a/m/x.py", "a/m/x.py"),
+        ("-p1", "a/m/x.py", "a/m/x.py"),
+        ("-pab", "a/m/x.py", "a/m/x.py"),
+        ("-p0", "m/x.py", "b/m/x.py"),
+        ("-p 0", "m/x.py", "b/m/x.py"),
+        ("-p2", "old/src/m/x.py", "b/m/x.py"),
+    ],
+)
+def test_the_folders_that_quilt_takes_off_are_taken_off(tmp_path: Path, options: str, path: str, expected: str) -> None:
+    diff = DIFF.replace(b"diff --git a/x b/x\n", b"").replace(b"a/x", path.encode()).replace(b"b/x", path.encode())
+    lay(tmp_path, {"series": f"x.patch {options}\n".encode(), "x.patch": diff})
+    (patch,) = read_files([tmp_path]).patches
+
+    assert patch.messages[0].files[0].new_path == expected
+
+
+@pytest.mark.parametrize(
+    ("series", "message"),
+    [
+        ("x.patch -R\n", "series:1: x.patch is to be taken in reverse (-R), which import does not do"),
+        ("# a\nx.patch -p1 -R # b\n", "series:2: x.patch is to be taken in reverse (-R), which import does not do"),
+        ("x.patch -F0\n", "series:1: x.patch has options that import does not know: -F0"),
+        ("x.patch -p9\n", "x.patch:1: a/x has no 9 folders that -p9 in the series file could take off"),
+    ],
+)
+def test_what_a_series_file_asks_for_and_is_not_done_is_refused(tmp_path: Path, series: str, message: str) -> None:
+    lay(tmp_path, {"series": series.encode(), "x.patch": DIFF})
+    with pytest.raises(PatchFormatError) as caught:
+        read_files([tmp_path])
+
+    assert caught.value.message == f"{tmp_path}/{message}"
+
+
+def test_a_series_file_without_a_patch_is_refused(tmp_path: Path) -> None:
+    lay(tmp_path, {"series": b"# nothing\n", "x.patch": DIFF})
+    with pytest.raises(UsageError) as caught:
+        read_files([tmp_path])
+
+    assert caught.value.message == f"{tmp_path / 'series'} names no patch"
+
+
 @pytest.mark.parametrize("files", [["a.patch", "b.patch"], ["1-a.patch", "b.patch"], ["1-a.patch", "01-b.patch"]])
 def test_a_folder_without_an_order_is_refused(tmp_path: Path, files: list[str]) -> None:
     lay(tmp_path, dict.fromkeys(files, DIFF))
