@@ -10,7 +10,7 @@ import click
 
 from patchkit.cli.completion import complete_patch, complete_target
 from patchkit.cli.exit_codes import ExitCode
-from patchkit.cli.output import echo, print_json, print_problem
+from patchkit.cli.output import echo, echo_lines, print_json, print_problem
 from patchkit.cli.text import report_lines
 from patchkit.core.report import Report
 from patchkit.core.upstream import Upstream
@@ -100,7 +100,7 @@ def finish(report: Report, style: str) -> int:
     if style == "json":
         print_json(report)
     else:
-        echo("\n".join(report_lines(report)))
+        echo_lines(report_lines(report))
         for problem in report.problems:
             print_problem(problem)
     return int(ExitCode.DONE if report.ok else ExitCode.NO)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 import click
@@ -11,7 +11,7 @@ import msgspec
 
 from patchkit import __version__
 from patchkit.cli.exit_codes import ExitCode
-from patchkit.cli.rendering.printable import inert_json, no_command, one_line, styled
+from patchkit.cli.rendering.printable import inert_json, no_command, one_line, styled, unbroken
 from patchkit.core.json_text import to_json
 from patchkit.core.report import REPORT_SCHEMA, Problem
 from patchkit.errors import PatchkitError
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 def echo(text: str, *, err: bool = False) -> None:
     """Print lines made of words from elsewhere; nothing but our own colours is obeyed by a terminal."""
     click.echo(styled(text), err=err)
+
+
+def echo_lines(lines: Iterable[str], *, err: bool = False) -> None:
+    """Print lines; a line break within one is an escape, so that no name that has one makes a line of its own."""
+    echo("\n".join(map(unbroken, lines)), err=err)
 
 
 def print_json(value: object) -> None:
@@ -38,9 +43,9 @@ def print_problem(problem: Problem) -> None:
     if problem.line:
         where.append(f"line {problem.line}")
     prefix = click.style("error:", fg="red", bold=True)
-    echo(f"{prefix} {': '.join([*where, problem.message])}", err=True)
+    echo_lines([f"{prefix} {': '.join([*where, problem.message])}"], err=True)
     if problem.hint:
-        echo(f"  {click.style('hint:', fg='cyan')} {problem.hint}", err=True)
+        echo_lines([f"  {click.style('hint:', fg='cyan')} {problem.hint}"], err=True)
 
 
 def print_error(error: PatchkitError, command: str, *, as_json: bool) -> None:
@@ -92,7 +97,7 @@ def print_answer(answer: Answer, lines: Iterator[str], style: str, problems: Seq
     if style == "json":
         print_json(answer)
     else:
-        echo("\n".join(lines))
+        echo_lines(lines)
         for problem in problems[:MOST]:
             print_problem(problem)
         if len(problems) > MOST:
@@ -110,11 +115,11 @@ class StderrReporter:
     def step(self, message: str) -> None:
         """Print the step when there is somebody to read it."""
         if self._verbose:
-            echo(message, err=True)
+            echo_lines([message], err=True)
 
     def note(self, message: str) -> None:
         """Print the note."""
-        echo(f"{click.style('note:', fg='yellow')} {message}", err=True)
+        echo_lines([f"{click.style('note:', fg='yellow')} {message}"], err=True)
 
     def count(self, done: int, total: int, message: str) -> None:
         """Draw a bar on a terminal; elsewhere it would fill the log."""

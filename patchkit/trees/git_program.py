@@ -368,7 +368,9 @@ def run_git(
         except BaseException:
             process.kill()
             raise
-    return process.returncode, out, complaints.decode("utf-8", "replace").strip()
+    # A message is one line, and several of git's are parts of it.
+    said = (line.strip() for line in complaints.decode("utf-8", "replace").split("\n"))
+    return process.returncode, out, "; ".join(filter(None, said))
 
 
 def _begun(

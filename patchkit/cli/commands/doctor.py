@@ -13,7 +13,7 @@ import click
 from patchkit import __version__
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import format_option, open_tree, patches_option
-from patchkit.cli.output import echo, print_json
+from patchkit.cli.output import echo_lines, print_json
 from patchkit.cli.rendering.printable import one_line
 from patchkit.cli.saver import records
 from patchkit.core.doctor import DoctorReport, Examined, FleetReport, RankFacts, compare, report
@@ -59,7 +59,7 @@ def _answered(found: DoctorReport | FleetReport, lines: list[str], style: str) -
     if style == "json":
         print_json(found)
     else:
-        echo("\n".join(lines))
+        echo_lines(lines)
     return int(ExitCode.DONE if found.ok else ExitCode.NO)
 
 

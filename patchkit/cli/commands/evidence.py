@@ -9,7 +9,7 @@ import click
 from patchkit.cli.evidence import Shown, as_data, as_markdown, as_text, known_libraries
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import patches_option
-from patchkit.cli.output import echo, print_json
+from patchkit.cli.output import echo_lines, print_json
 from patchkit.core.evidence import judge_evidence, parse_evidence
 from patchkit.errors import TreeError
 from patchkit.operations.sources import load_workspace
@@ -38,5 +38,5 @@ def command(*, files: tuple[Path, ...], patches: Path | None, style: str) -> int
     if style == "json":
         print_json(as_data(shown))
     else:
-        echo("\n".join(as_markdown(shown) if style == "markdown" else as_text(shown)))
+        echo_lines(as_markdown(shown) if style == "markdown" else as_text(shown))
     return int(ExitCode.DONE if all(each.ok for each in shown) else ExitCode.NO)

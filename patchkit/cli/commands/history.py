@@ -9,7 +9,7 @@ import click
 from patchkit.cli.completion import complete_range, complete_target
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, PATH, patches_option
-from patchkit.cli.output import StderrReporter, echo, print_json
+from patchkit.cli.output import StderrReporter, echo_lines, print_json
 from patchkit.core.history_report import HistoryReport
 from patchkit.errors import UsageError
 from patchkit.operations.history import HistoryRequest, history, history_of_refs
@@ -94,7 +94,7 @@ def _print(report: HistoryReport, style: str) -> None:
     else:
         from patchkit.cli.rendering.history_text import history_lines  # noqa: PLC0415 - as above
 
-        echo("\n".join(history_lines(report)))
+        echo_lines(history_lines(report))
 
 
 def _write(file: Path, report: HistoryReport) -> None:

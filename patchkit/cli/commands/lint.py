@@ -8,7 +8,7 @@ import click
 
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, edited_patches_option, format_option
-from patchkit.cli.output import StderrReporter, bounded, echo, print_json
+from patchkit.cli.output import StderrReporter, bounded, echo, echo_lines, print_json
 from patchkit.operations.lint import lint
 from patchkit.store.location import edited_patches
 
@@ -27,7 +27,7 @@ def command(*, patches: Path | None, repository: Path | None, offline: bool, sty
         print_json(result)
     else:
         for line in bounded([f"{finding.message} [{finding.rule}]" for finding in result.findings]):
-            echo(line)
+            echo_lines([line])
         placed = f"hunks placed on {len(result.placed)} targets"
         skipped = f", not on {', '.join(result.not_placed)} (no source at hand)" if result.not_placed else ""
         if not result.findings:

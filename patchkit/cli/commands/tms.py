@@ -13,7 +13,7 @@ from patchkit.cli.commands import tms_cycle
 from patchkit.cli.estimate import keeps_backups, precision, print_estimate, read_arguments, write_pictures
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import format_option
-from patchkit.cli.output import echo, print_json
+from patchkit.cli.output import echo_lines, print_json
 from patchkit.cli.saver import (
     asked_environment,
     asked_package,
@@ -97,7 +97,7 @@ def build_env_command(*, cuda_major: int | None, rocm: bool, style: str) -> int:
     elif style == "shell":
         click.echo(needs_as_shell(needs), nl=False)
     else:
-        echo("\n".join(build_lines(needs)))
+        echo_lines(build_lines(needs))
     return int(ExitCode.DONE if ok else ExitCode.NO)
 
 
@@ -117,7 +117,7 @@ def identify_command(*, place: str | None, pid: int | None, try_out: bool, style
     if style == "json":
         print_json(identify_report(identity))
     else:
-        echo("\n".join(identity_lines(identity)))
+        echo_lines(identity_lines(identity))
     return int(ExitCode.DONE if identity.meets_minimum else ExitCode.NO)
 
 
@@ -140,7 +140,7 @@ def probe_command(*, place: str | None, cuda_major: int | None, style: str) -> i
     if style == "json":
         print_json(probe_report(probed))
     else:
-        echo("\n".join(probe_lines(probed)))
+        echo_lines(probe_lines(probed))
     return int(ExitCode.DONE if probed.good_enough else ExitCode.NO)
 
 
@@ -154,7 +154,7 @@ def triage_command(*, logs: tuple[BinaryIO, ...], style: str) -> int:
         print_json(triage_report(found))
     else:
         for name, item in found:
-            echo("\n".join(triage_lines(name, item)))
+            echo_lines(triage_lines(name, item))
     return int(ExitCode.NO if any(item.fatal for _, item in found) else ExitCode.DONE)
 
 

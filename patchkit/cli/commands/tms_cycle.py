@@ -20,7 +20,7 @@ from patchkit.cli.completion import complete_target
 from patchkit.cli.cycles import Cycled, cycle_report, cycled_lines
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, asked_target, finish, format_option, open_tree, patches_option, tree_options
-from patchkit.cli.output import StderrReporter, echo, print_json
+from patchkit.cli.output import StderrReporter, echo_lines, print_json
 from patchkit.cli.saver import asked_package
 from patchkit.errors import UsageError
 from patchkit.store.cache import default_cache
@@ -112,7 +112,7 @@ def command(
                 )
             )
             if style == "text":
-                echo("\n".join(cycled_lines(found[-1])))
+                echo_lines(cycled_lines(found[-1]))
     if style == "json":
         print_json(cycle_report(found))
     return int(ExitCode.DONE if all(item.ok for item in found) else ExitCode.NO)

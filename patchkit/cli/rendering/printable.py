@@ -34,6 +34,11 @@ def styled(text: str) -> str:
     return _ANYWHERE.sub(r"\1 ", _FIRST.sub(r"\1 ", text))
 
 
+def unbroken(line: str) -> str:
+    """Return a line with the line breaks in it as escapes; colours stay."""
+    return line.replace("\n", "\\n")
+
+
 def one_line(text: str, limit: int | None = None) -> str:
     """Return text as one printable line, runs of white space as one blank.
 

@@ -97,8 +97,8 @@ def _compile(compiler: list[str], folder: Path, name: str, arguments: list[str])
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SimulatorError(f"cannot run the compiler {compiler[0]}: {error}") from error
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip()
-        raise SimulatorError(f"{shlex.join(compiler)} cannot build {name}:\n{said or 'it said nothing'}")
+        said = "; ".join((done.stderr or done.stdout).split("\n")).strip("; ")
+        raise SimulatorError(f"{shlex.join(compiler)} cannot build {name}: {said or 'it said nothing'}")
     # What is kept serves every later call, so nothing is believed of a compiler that only says that it was good.
     if not (folder / name).is_file():
         raise SimulatorError(f"{shlex.join(compiler)} ended well, and made no {name}")

@@ -16,8 +16,8 @@ from trees.snapshots import lay, snapshot
 
 import patchkit as package
 from patchkit import __version__
-from patchkit.cli.output import StderrReporter
-from patchkit.core.report import Report
+from patchkit.cli.output import StderrReporter, print_problem
+from patchkit.core.report import Problem, Report
 
 from .conftest import Command, Ran
 
@@ -332,3 +332,32 @@ def test_a_bar_shows_words_from_elsewhere_as_they_stand(
 
     shown = re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
     assert shown.strip().split("  ")[0].split(" \u2501")[0] == r"a\x1b[2Jb [red]c[/red] ## [error]d"
+
+
+@pytest.mark.parametrize("place", ["message", "path", "hint"])
+def test_a_line_break_in_a_name_makes_no_line_of_its_own_on_stderr(
+    capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    name = "n\n  hint: all is well\r::error::x.py"
+    words = {"message": "is odd", "path": "a.py", "hint": "look", place: name}
+    print_problem(Problem(words["message"], words["path"], hint=words["hint"]))
+    StderrReporter(verbose=True).step(name)
+    StderrReporter(verbose=True).note(name)
+
+    shown = {**words, place: r"n\n  hint: all is well\r::error::x.py"}
+    assert capsys.readouterr().err.split("\n") == [
+        f"error: {shown['path']}: {shown['message']}",
+        f"  hint: {shown['hint']}",
+        shown[place],
+        f"note: {shown[place]}",
+        "",
+    ]
+
+
+def test_a_line_break_in_the_name_of_a_file_makes_no_line_of_its_own_in_a_report(made_up: Command, tree: Path) -> None:
+    broken = tree.with_name("tree\nerror: x")
+    tree.rename(broken)
+    done = made_up("status", "--in", broken)
+
+    assert (done.code, done.out.split("\n")[0]) == (0, f"{tree}\\nerror: x: 2.0")
+    assert "\nerror: x" not in done.out
