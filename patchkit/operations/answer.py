@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 
 import msgspec
@@ -78,7 +79,7 @@ def failed_checks(checks: Iterable[CheckReport]) -> list[Problem]:
 def uncarried(workspace: Workspace, target: Target, names: Iterable[str]) -> list[Problem]:
     """Return a problem for each of the patches that nobody has carried to ``target`` yet: it does nothing there."""
     series = workspace.sources.series
-    hint = f"carry it there: `patchkit rebase --onto {target.title}{series_option(series.folder)}`"
+    hint = f"carry it there: `patchkit rebase --onto {shlex.quote(target.title)}{series_option(series.folder)}`"
     return [
         Problem(f"it is not carried to {target.title} yet", patch=name, hint=hint)
         for name in names

@@ -74,7 +74,8 @@ def capture(
     source = opener(target)
     checkout = place if place is not None and (place / ".git").exists() else None
     if source is None:
-        raise UsageError(f"{target.title} is no release on the package index", hint=f"add --git {checkout or 'REPO'}")
+        given = shlex.quote(str(checkout)) if checkout else "REPO"
+        raise UsageError(f"{target.title} is no release on the package index", hint=f"add --git {given}")
     home = _home(series, target, patch, new)
     found = layers(series, target, source.read)
     sources = [source, *_from_git(target, repository), *_from_git(target, checkout)]

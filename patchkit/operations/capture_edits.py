@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -88,7 +89,7 @@ def _whole_file(file: Changed, touching: Sequence[series_layers.Layer], home: st
         return
     part = difference(file.expected, file.found, file.path)
     if part is None or not part.hunks:
-        hint = f"put a line into it, or leave it out with --exclude '{file.path}'"
+        hint = f"put a line into it, or leave it out with --exclude {shlex.quote(file.path)}"
         message = f"the file {what} and empty: a patch cannot say that by a hunk"
         all_edits.problems.append(Problem(message, file.path, hint=hint))
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -107,5 +108,5 @@ def _what(file: Changed) -> str:
 
 
 def _problem(file: Changed, message: str, how: str = "", line: int | None = None) -> Problem:
-    rest = f"leave it out with --exclude '{file.path}'"
+    rest = f"leave it out with --exclude {shlex.quote(file.path)}"
     return Problem(message, file.path, line=line, hint=f"{how}; or {rest}" if how else rest)

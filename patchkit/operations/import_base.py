@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -192,7 +193,9 @@ def _no_base(bases: Bases, wanted: Mapping[str, str | None], known: Known, head:
 def _fetch_all(head: GitTree) -> str:
     """Return what a hint begins with where the clone lacks history; nothing where it has all."""
     program = head.program
-    return f"this clone is shallow (git -C {program.repository} fetch --unshallow); " if program.shallow else ""
+    if not program.shallow:
+        return ""
+    return f"this clone is shallow (git -C {shlex.quote(str(program.repository))} fetch --unshallow); "
 
 
 def _from_cache(patches: Sequence[ForeignPatch], known: Known, cache: Path | None) -> Base:

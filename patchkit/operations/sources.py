@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,7 +36,7 @@ class Workspace(msgspec.Struct, frozen=True):
             option = series_option(self.sources.series.folder)
             raise UsageError(
                 f"{target.title} is known, but the series was not made for it",
-                hint=f"carry it there: `patchkit rebase --onto {target.title}{option}`",
+                hint=f"carry it there: `patchkit rebase --onto {shlex.quote(target.title)}{option}`",
             )
         return target
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -170,7 +171,7 @@ def _not_the_tag(release: Release, clone: GitProgram | None, paths: list[str] | 
         return [
             Problem(
                 f"v{release.version} is not added: {clone.repository} lacks objects of {release.tag}",
-                hint=f"its wheel is compared with them: git -C {clone.repository} fetch --tags",
+                hint=f"its wheel is compared with them: git -C {shlex.quote(str(clone.repository))} fetch --tags",
             )
         ]
     return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -98,9 +99,10 @@ class LogReader:
         if found:
             what, _, command = found.partition(": ")
             name = getattr(self._log, "name", "the log")
-            raise TmsFileError(
-                f"{name} is {what}, and its lines cannot be read", hint=f"{command} {name} | patchkit tms triage -"
-            )
+            # Of a stream without a name a person knows what it is.
+            word = shlex.quote(name) if hasattr(self._log, "name") else "LOG"
+            hint = f"{command} {word} | patchkit tms triage -"
+            raise TmsFileError(f"{name} is {what}, and its lines cannot be read", hint=hint)
 
     def _found(self, buffer: bytes, begin: int, limit: int, seen: int) -> Iterator[tuple[int, int]]:
         """Yield start and end of the lines with an anchor that begins in ``begin`` to ``limit``.

@@ -6,6 +6,7 @@ Whether what a partial clone lacks is an error, or is downloaded, is up to the G
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -177,7 +178,8 @@ def _sizes(tree: GitTree, wanted: Mapping[str, str]) -> dict[str, int]:
     for (blob, path), line in zip(wanted.items(), lines, strict=True):
         _name, kind, *size = line.split(b" ")
         if kind != b"blob":
-            raise TreeError(_lack(tree, blob, path), hint=f"the repository is damaged: git -C {tree.repository} fsck")
+            hint = f"the repository is damaged: git -C {shlex.quote(str(tree.repository))} fsck"
+            raise TreeError(_lack(tree, blob, path), hint=hint)
         sizes[blob] = int(size[0])
         if sizes[blob] > LARGEST:
             raise TreeError(f"{path} ({blob}) of {tree.repository} is larger than {LARGEST >> 20} MiB")
@@ -268,7 +270,8 @@ def _ask(tree: GitTree, *command: str, stdin: bytes = b"") -> bytes:
         raise TreeError(
             error.message,
             hint=f"{tree.repository} is a partial clone, and nothing is downloaded to it here; "
-            f"fetch the rest with git -C {tree.repository} fetch --refetch --no-filter, or use a full clone",
+            f"fetch the rest with git -C {shlex.quote(str(tree.repository))} fetch --refetch --no-filter, "
+            "or use a full clone",
         ) from error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -187,7 +188,7 @@ class GitProgram:
             return out.decode().strip()
         if status == 1:
             self.refuse_damage(revision)
-            hint = f"fetch it: git -C {self.repository} fetch --tags" + (
+            hint = f"fetch it: git -C {shlex.quote(str(self.repository))} fetch --tags" + (
                 " --unshallow (this clone is shallow)" if self.shallow else ""
             )
             raise RevisionNotFoundError(f"{self.repository} has no revision {revision!r}", hint=hint)
@@ -197,7 +198,7 @@ class GitProgram:
         """Raise RevisionNotFoundError when ``revision``, which git does not find, was lost with a part of the clone."""
         found = damage(self.run, revision)
         if found is not None:
-            hint = f"git -C {self.repository} fsck says what else is; a new clone mends it"
+            hint = f"git -C {shlex.quote(str(self.repository))} fsck says what else is; a new clone mends it"
             raise RevisionNotFoundError(f"{self.repository} is damaged: {found}", hint=hint)
 
     def commits(self, revisions: Sequence[str]) -> dict[str, str | None]:

@@ -6,6 +6,7 @@ Neither a checkout nor its index is touched.
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -128,7 +129,8 @@ def _refuse_branch(program: GitProgram, repository: Path, branch: str, ref: str)
     if program.run(["show-ref", "--verify", "--quiet", ref])[0] == 0:
         raise TreeError(
             f"{repository} already has a branch {branch}",
-            hint=f"name another branch, or remove this one: git -C {repository} branch -D {branch}",
+            hint="name another branch, or remove this one: "
+            + shlex.join(["git", "-C", str(repository), "branch", "-D", branch]),
         )
 
 

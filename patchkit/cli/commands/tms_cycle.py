@@ -6,6 +6,7 @@ and what plans and writes is imported when it is asked for, so that the rest of 
 
 from __future__ import annotations
 
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -179,7 +180,8 @@ def _as_it_is(
     report = status(workspace, tree, asked=asked_target(workspace, release))
     place = tree.root
     if report.verdict == "clean":
-        raise UsageError(f"{place} is {report.target} without the series", hint=f"run `patchkit apply --in {place}`")
+        hint = f"run `patchkit apply --in {shlex.quote(str(place))}`"
+        raise UsageError(f"{place} is {report.target} without the series", hint=hint)
     if not report.ok:
         StderrReporter(verbose=False).note(f"{place} is not what patchkit made: {report.verdict}; it trains as it is")
     return place, report

@@ -163,7 +163,7 @@ def test_an_empty_new_file_is_refused_with_what_to_do(tree: Path, series: Path, 
         (
             "tools/empty.txt",
             "the file is new and empty: a patch cannot say that by a hunk",
-            "put a line into it, or leave it out with --exclude 'tools/empty.txt'",
+            "put a line into it, or leave it out with --exclude tools/empty.txt",
         )
     ]
 

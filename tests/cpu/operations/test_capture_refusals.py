@@ -55,14 +55,14 @@ def refused(file: Changed, target: Target = COMMIT, base: tuple[str, ...] = ()) 
 def test_what_is_no_text_is_refused_by_name(
     path: str, expected: bytes | None, found: bytes | None, message: str
 ) -> None:
-    assert refused(Changed(path, expected, found)) == (message, None, f"leave it out with --exclude '{path}'")
+    assert refused(Changed(path, expected, found)) == (message, None, f"leave it out with --exclude {path}")
 
 
 def test_a_file_that_was_saved_with_other_line_endings_is_refused() -> None:
     assert refused(Changed("m/a.py", b"a = 1\nb = 2\n", b"a = 1\r\nb = 3\r\n")) == (
         "the file is edited, and lines end with CR LF, which none did before",
         None,
-        "save it with the line endings that it had; or leave it out with --exclude 'm/a.py'",
+        "save it with the line endings that it had; or leave it out with --exclude m/a.py",
     )
 
 
@@ -86,10 +86,17 @@ def test_other_names_and_texts_are_taken(path: str) -> None:
 @pytest.mark.parametrize("name", ["m/core/a.py", "m/core/a.pyi"])
 @pytest.mark.parametrize("expected", [b"x = 1\n", None])
 def test_a_file_that_is_no_python_any_more_is_refused_with_its_line(name: str, expected: bytes | None) -> None:
-    hint = f"leave it out with --exclude '{name}'"
+    hint = f"leave it out with --exclude {name}"
     message = "the edited file is no Python: invalid syntax"
 
     assert refused(Changed(name, expected, b"x = 1\ny = = 2\n")) == (message, 2, hint)
+
+
+def test_a_name_is_quoted_for_a_shell_where_it_has_to_be() -> None:
+    said = refused(Changed("m/a;touch 'b'.bin", None, b"\xff"))
+
+    assert said is not None
+    assert said[2] == """leave it out with --exclude 'm/a;touch '"'"'b'"'"'.bin'"""
 
 
 def test_other_texts_than_python_are_not_read_as_such() -> None:
@@ -116,7 +123,7 @@ def test_syntax_that_the_release_does_not_promise_to_read_is_refused() -> None:
 
 
 def test_an_older_python_than_the_release_s_says_so() -> None:
-    out = "or leave it out with --exclude 'm/core/a.py'"
+    out = "or leave it out with --exclude m/core/a.py"
     ours = f"{sys.version_info[0]}.{sys.version_info[1]}"
     answer = refused(Changed("m/core/a.py", None, b"x = = 1\n"), release(">=3.99"))
 
@@ -144,10 +151,10 @@ def test_a_release_takes_what_its_wheel_ships_and_a_commit_everything() -> None:
     assert refused(edited, release()) == (
         "the file is edited, and the wheel of v1.0 has no such file: it ships m.core",
         None,
-        f"{how} 'm/core/a.md'",
+        f"{how} m/core/a.md",
     )
     assert refused(top, release()) == (
         "the file is new, and the wheel of v1.0 has no such file: it ships m.core",
         None,
-        f"{how} 'top.py'",
+        f"{how} top.py",
     )

@@ -425,14 +425,14 @@ def test_two_crashes_in_an_endless_line_are_two() -> None:
 @pytest.mark.parametrize(
     ("start", "what", "hint"),
     [
-        (gzip.compress(b"hello\n"), "the log is compressed with gzip", "zcat the log | patchkit tms triage -"),
-        (bz2.compress(b"hello\n"), "the log is compressed with bzip2", "bzcat the log | patchkit tms triage -"),
-        (lzma.compress(b"hello\n"), "the log is compressed with xz", "xzcat the log | patchkit tms triage -"),
-        (b"\x28\xb5\x2f\xfd hello", "the log is compressed with zstd", "zstdcat the log | patchkit tms triage -"),
+        (gzip.compress(b"hello\n"), "the log is compressed with gzip", "zcat LOG | patchkit tms triage -"),
+        (bz2.compress(b"hello\n"), "the log is compressed with bzip2", "bzcat LOG | patchkit tms triage -"),
+        (lzma.compress(b"hello\n"), "the log is compressed with xz", "xzcat LOG | patchkit tms triage -"),
+        (b"\x28\xb5\x2f\xfd hello", "the log is compressed with zstd", "zstdcat LOG | patchkit tms triage -"),
         (
             "hello\n".encode("utf-16"),
             "the log is UTF-16",
-            "iconv -f UTF-16 -t UTF-8 the log | patchkit tms triage -",
+            "iconv -f UTF-16 -t UTF-8 LOG | patchkit tms triage -",
         ),
     ],
     ids=["gzip", "bzip2", "xz", "zstd", "UTF-16"],
@@ -442,6 +442,15 @@ def test_a_file_in_which_no_line_can_be_found_is_not_called_innocent(start: byte
         found(start)
 
     assert (caught.value.message, caught.value.hint) == (f"{what}, and its lines cannot be read", hint)
+
+
+def test_the_command_that_is_hinted_at_runs_nothing_that_a_name_says(tmp_path: Path) -> None:
+    path = tmp_path / "a;touch pwned;.gz"
+    path.write_bytes(gzip.compress(b"hello\n"))
+    with path.open("rb") as log, pytest.raises(TmsFileError) as caught:
+        triage(log, memory_saver())
+
+    assert caught.value.hint == f"zcat '{path}' | patchkit tms triage -"
 
 
 def test_a_crash_that_repeats_itself_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

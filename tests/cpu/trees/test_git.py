@@ -520,6 +520,19 @@ def test_a_branch_that_exists_is_left_alone(repository: Path) -> None:
     assert state(repository) == before
 
 
+def test_the_command_that_removes_a_branch_runs_nothing_that_a_name_says(repository: Path) -> None:
+    place = repository.rename(repository.with_name("a; touch b"))
+    git(place, "branch", "$(c)", "v1")
+    with pytest.raises(TreeError) as caught:
+        commit_series(place, "main", "$(c)", [spec({"a": b"a"})])
+
+    assert caught.value.hint == f"name another branch, or remove this one: git -C '{place}' branch -D '$(c)'"
+    with pytest.raises(TreeError) as caught:
+        commit_series(place, "nowhere", "d", [])
+
+    assert caught.value.hint == f"fetch it: git -C '{place}' fetch --tags"
+
+
 @pytest.mark.parametrize("branch", ["", "-d", "HEAD", "a..b", "a b", "a/", "@{-1}", "x.lock"])
 def test_what_cannot_be_a_branch_is_a_usage_error(repository: Path, branch: str) -> None:
     with pytest.raises(UsageError) as caught:
