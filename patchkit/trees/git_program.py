@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,41 +14,19 @@ from patchkit.reading import read_regular
 from patchkit.trees.clone_damage import damage
 from patchkit.trees.git_folder import GitFolder, files_below, files_read, files_tried, guessed, logs, refuse_odd_files
 from patchkit.trees.git_names import asked
-
-_OWN_SETTINGS = (
-    # What is written must not depend on whose machine it is, and nobody's hooks are ours to run.
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    # Hooks may stand in settings as well (git 2.54); these two are run by what we ask for.
-    "hook.post-index-change.enabled=false",
-    "hook.reference-transaction.enabled=false",
-    # A download would look after the clone in the background, and gc.recentObjectsHook names a program.
-    "maintenance.auto=false",
-    "gc.auto=0",
-    "log.showSignature=false",
-    # Else a reference of the name of an id is looked for, as a file of any kind in the clone.
-    "core.warnAmbiguousRefs=false",
-    # `git show` reads a file for it that a clone's settings may name, and of a device it reads for ever.
-    "log.mailmap=false",
-    # `git blame` cannot be told to go without.
-    "mailmap.file=/dev/null",
-    "mailmap.blob=",
-    # With a single path, `git log` would look for its older names, and leave out commits that it does not reach so.
-    "log.follow=false",
-    "format.pretty=medium",
-    "diff.orderFile=/dev/null",
-    # Of the empty one that it is given.
-    "advice.graftFileDeprecated=false",
-    "core.splitIndex=false",
-    "i18n.commitEncoding=UTF-8",
-    "i18n.logOutputEncoding=UTF-8",
+from patchkit.trees.git_run import begun, ended, run_git
+from patchkit.trees.git_settings import (
+    FILES,
+    LARGEST_SETTINGS,
+    NO_FILES,
+    OWN_SETTINGS,
+    RUNS,
+    UNKNOWN,
+    as_environment,
+    hooks_off,
+    pairs,
 )
-_NO_FILES = ("core.attributesFile=/dev/null", "core.excludesFile=/dev/null")
-"""Files that git may read for a question of ours, and that a clone's settings may name; what they say changes no answer
-but which files are ignored."""
-_LARGEST_SETTINGS = 1 << 20
-"""Bytes of a clone's settings that are looked at; larger ones may have anything in them."""
-_ENGLISH = {"LANGUAGE": "C", "LC_ALL": "C"}
+
 _SOON = 60
 """Seconds for a question that takes milliseconds."""
 _LONGEST = 900
@@ -90,11 +67,9 @@ class GitProgram:
         named = self._named()
         self.named = frozenset(map(str.lower, named))
         """Names of the settings that are the repository's own, in small letters, as far as they may name a file."""
-        hooks = dict.fromkeys(match[1] for name in named if (match := _HOOK.fullmatch(name)))
-        own = [setting for hook in hooks for setting in ((f"hook.{hook}.enabled", "false"), (f"hook.{hook}.event", ""))]
-        settings = [_split(setting) for setting in _OWN_SETTINGS], own, [_split(setting) for setting in _NO_FILES]
-        self.environment |= _as_environment([pair for some in settings for pair in some])
-        if not download or any(_RUNS.fullmatch(name) for name in self.named):
+        settings = [*pairs(OWN_SETTINGS), *hooks_off(named), *pairs(NO_FILES)]
+        self.environment |= as_environment(settings)
+        if not download or any(RUNS.fullmatch(name) for name in self.named):
             # The variable is for git 2.44 and later; with no protocol allowed, older ones cannot fetch either.
             self.environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
 
@@ -133,28 +108,28 @@ class GitProgram:
         """
         files = (self.common / "config", self.folder / "config.worktree")
         try:
-            text = b"".join(read_regular(file, _LARGEST_SETTINGS) for file in files if file.is_file()).lower()
+            text = b"".join(read_regular(file, LARGEST_SETTINGS) for file in files if file.is_file()).lower()
         except OSError:
-            return _UNKNOWN  # git will say what is the matter, and nothing is downloaded before that
+            return UNKNOWN  # git will say what is the matter, and nothing is downloaded before that
         # Of a partial clone alone git downloads.
-        if not any(word in text for word in (b"promisor", b"partialclone", b"include", b"hook", *_FILES)):
+        if not any(word in text for word in (b"promisor", b"partialclone", b"include", b"hook", *FILES)):
             return ()
         command = ["config", "--list", "--name-only", "--show-scope", "-z"]
         try:
             status, out, _problem = run_git(command, self.repository, environment=self.environment, seconds=_SOON)
         except TimeoutError:
-            return _UNKNOWN
+            return UNKNOWN
         fields = os.fsdecode(out).split("\0")
         scoped = zip(fields[::2], fields[1::2], strict=False)
         # A git that knows no scopes (before 2.26) is not believed.
-        return [name for scope, name in scoped if scope in ("local", "worktree")] if status == 0 else _UNKNOWN
+        return [name for scope, name in scoped if scope in ("local", "worktree")] if status == 0 else UNKNOWN
 
     def refuse_odd_setting(self, name: str, *folders: Path) -> None:
         """Raise TreeError when a setting of the repository, its name in small letters, names a file without an end.
 
         A name that is relative is one of a file in the repository, or in one of ``folders``.
         """
-        if name in self.named or self.named.issuperset(_UNKNOWN):
+        if name in self.named or self.named.issuperset(UNKNOWN):
             command = ["config", "--type=path", "--get-all", "-z", name]
             status, out, _problem = self.run(command, environment=self.with_files)
             values = os.fsdecode(out).split("\0") if status == 0 else []
@@ -165,7 +140,7 @@ class GitProgram:
     def with_files(self) -> dict[str, str]:
         """What lets git read the files that its settings name: those are to be looked at before."""
         # They are the last of our settings.
-        return {"GIT_CONFIG_COUNT": str(int(self.environment["GIT_CONFIG_COUNT"]) - len(_NO_FILES))}
+        return {"GIT_CONFIG_COUNT": str(int(self.environment["GIT_CONFIG_COUNT"]) - len(NO_FILES))}
 
     @property
     def shallow(self) -> bool:
@@ -192,7 +167,7 @@ class GitProgram:
                 " --unshallow (this clone is shallow)" if self.shallow else ""
             )
             raise RevisionNotFoundError(f"{self.repository} has no revision {revision!r}", hint=hint)
-        raise TreeError(f"git cannot read {self.repository}: {problem or _ended(status)}")
+        raise TreeError(f"git cannot read {self.repository}: {problem or ended(status)}")
 
     def refuse_damage(self, revision: str) -> None:
         """Raise RevisionNotFoundError when ``revision``, which git does not find, was lost with a part of the clone."""
@@ -234,7 +209,7 @@ class GitProgram:
         """
         status, out, problem = self.run(command, stdin=stdin, environment=environment, seconds=seconds, apart=apart)
         if status != 0:
-            raise TreeError(f"git {command[0]} failed in {self.repository}: {problem or _ended(status)}")
+            raise TreeError(f"git {command[0]} failed in {self.repository}: {problem or ended(status)}")
         return out
 
     def run(
@@ -269,7 +244,7 @@ class GitProgram:
 
         Whoever begins it ends it, and looks at what it is told to read. Raises TreeError without git.
         """
-        return _begun(command, self.repository, self._environment({}), stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        return begun(command, self.repository, self._environment({}), stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
     @property
     def patience(self) -> float:
@@ -306,98 +281,7 @@ _PLACES = (
     *("GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_QUARANTINE_PATH"),
 )
 """Variables that say where a repository is, or a part of it: inside a hook, those of the hook's own one."""
-_RUNS = re.compile(
-    r"core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|credential\.(.*\.)?helper|protocol\..*"
-    r"|remote\..*\.(uploadpack|vcs)|http\.(.*\.)?cookiefile",
-    re.IGNORECASE | re.DOTALL,
-)
-"""Settings that make a download run something, or write a file of their choice (git-config(1))."""
-_HOOK = re.compile(r"hook\.(.+)\.(?:command|event)", re.IGNORECASE | re.DOTALL)
-_FILES = (b"ignorerevsfile", b"excludesfile")
-"""In the settings that name a file which is read for a question of ours."""
-_UNKNOWN = ("core.sshcommand",)
-
-
-def _ended(status: int) -> str:
-    """Say how a git without words came to its end."""
-    return f"it was ended by {_signal(-status)}" if status < 0 else f"exit status {status}"
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def _split(setting: str) -> tuple[str, str]:
-    key, _, value = setting.partition("=")
-    return key, value
-
-
-def _as_environment(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return variables that give git settings, behind those that it is given in this way already (git-config(1))."""
-    given = os.environ.get("GIT_CONFIG_COUNT", "")
-    first = int(given) if given.isdecimal() else 0
-    variables = {"GIT_CONFIG_COUNT": str(first + len(settings))}
-    for number, (key, value) in enumerate(settings, first):
-        variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-    return variables
-
-
 _CEILING = "GIT_CEILING_DIRECTORIES"
-
-
-def run_git(
-    command: Sequence[str],
-    folder: Path,
-    *,
-    stdin: bytes = b"",
-    environment: Mapping[str, str | None] | None = None,
-    seconds: float | None = None,
-) -> tuple[int, bytes, str]:
-    """Return exit status, output and complaints of a git command in ``folder``. Raises TreeError without git.
-
-    ``environment`` goes over that of this process; None takes a variable out of it.
-    """
-    with _begun(command, folder, environment or {}, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        try:
-            out, complaints = process.communicate(stdin, timeout=seconds)
-        except subprocess.TimeoutExpired as error:
-            process.kill()
-            raise TimeoutError(f"git {command[0]} took longer than {seconds:g} seconds") from error
-        except BaseException:
-            process.kill()
-            raise
-    # A message is one line, and several of git's are parts of it.
-    said = (line.strip() for line in complaints.decode("utf-8", "replace").split("\n"))
-    return process.returncode, out, "; ".join(filter(None, said))
-
-
-def _begun(
-    command: Sequence[str], folder: Path, environment: Mapping[str, str | None], *, stdin: int, stderr: int
-) -> subprocess.Popen[bytes]:
-    variables = {**os.environ, **_ENGLISH, **environment}
-    settings = [part for setting in _OWN_SETTINGS for part in ("-c", setting)]
-    try:
-        return subprocess.Popen(
-            ["git", *settings, *command],  # noqa: S607 - the user's git, wherever it is
-            cwd=folder,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            env={name: value for name, value in variables.items() if value is not None},
-        )
-    except OSError as error:
-        raise no_git() from error
-
-
-def no_git() -> TreeError:
-    """Return what to say where the git program cannot be run."""
-    return TreeError(
-        "reading a git repository needs the git program, and it cannot be run",
-        hint="install git, or use a release from the package index instead",
-    )
 
 
 def opened(repository: Path | GitProgram, *, download: bool = True) -> GitProgram:
