@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -15,6 +16,7 @@ from patchkit.core.history.graph import Blobs, Commit, Graph
 from patchkit.errors import TreeError, UnsafePathError
 from patchkit.reading import LARGEST
 from patchkit.trees.git import GitTree
+from patchkit.trees.git_objects import listed
 from patchkit.trees.git_program import GitProgram
 from patchkit.trees.git_times import UNKNOWN, day, seconds
 
@@ -221,9 +223,14 @@ def blobs_at(tree: GitTree, commits: Sequence[str], paths: Sequence[str]) -> dic
             continue
         content, at = printed[at : at + int(about[2])], at + int(about[2]) + 1
         if about[1] == b"tree":
-            for entry, blob in _entries(content, len(commit) // 2):
-                path = f"{folder}/{entry}" if folder else entry
-                if path in paths:
+            try:
+                entries = dict(listed(content, len(commit) // 2))
+            except ValueError as error:
+                raise TreeError(f"{name} of {tree.repository} is no folder that git made") from error
+            for path in paths:
+                where, _, entry = path.rpartition("/")
+                mode, blob = entries.get(entry, (0, "")) if where == folder else (0, "")
+                if stat.S_ISREG(mode):
                     found[commit][path] = blob
     return dict(found)
 
@@ -330,16 +337,6 @@ def _with_parents(tree: GitTree, roots: Sequence[str]) -> frozenset[str]:
         if b"\nparent " in printed[end:at].partition(b"\n\n")[0]:
             found.add(name)
     return frozenset(found)
-
-
-def _entries(content: bytes, width: int) -> Iterator[tuple[str, str]]:
-    """Yield name and blob id of the regular files in a tree object; ``width`` is the length of an id in bytes."""
-    at = 0
-    while at < len(content):
-        space, end = content.index(b" ", at), content.index(b"\0", at)
-        if content.startswith(b"100", at):
-            yield os.fsdecode(content[space + 1 : end]), content[end + 1 : end + 1 + width].hex()
-        at = end + 1 + width
 
 
 def _lines(names: Iterable[str]) -> bytes:

@@ -70,9 +70,9 @@ class GitObjects:
         """
         if name not in self._folders:
             object_id, content = self._read(name, b"tree", _LARGEST_FOLDER)
-            listed = [*_listed(content, len(object_id) // 2)]
-            entries = dict(listed)
-            if len(entries) != len(listed):
+            found = [*listed(content, len(object_id) // 2)]
+            entries = dict(found)
+            if len(entries) != len(found):
                 raise AnotherObjectError("it is a folder that has a name twice")
             self._folders[name] = entries
         return self._folders[name]
@@ -182,7 +182,7 @@ def _end(process: subprocess.Popen[bytes], ready: selectors.BaseSelector) -> Non
     process.wait()
 
 
-def _listed(content: bytes, width: int) -> Iterator[tuple[str, tuple[int, str]]]:
+def listed(content: bytes, width: int) -> Iterator[tuple[str, tuple[int, str]]]:
     """Yield the entries of a tree object; ``width`` is the length of an object id in bytes. Raises ValueError."""
     at = 0
     while at < len(content):

@@ -14,6 +14,7 @@ import pytest
 from patchkit.errors import TreeError
 from patchkit.trees import git_objects
 from patchkit.trees.git import GitTree
+from patchkit.trees.git_log import blobs_at
 from patchkit.trees.git_objects import GitObjects
 from patchkit.trees.git_program import GitProgram
 from patchkit.trees.git_write import CommitSpec, commit_series, export
@@ -265,3 +266,26 @@ def test_each_of_many_questions_goes_to_one_process(repository: Path, monkeypatc
         tree.at("main").read(path)
 
     assert begun == ["cat-file --batch"]
+
+
+@pytest.mark.parametrize("damaged", [b"100644 x.py", b"1x0644 x.py\0" + bytes(20), b"\0"])
+def test_a_folder_that_git_did_not_make_is_told_by_whoever_reads_it(repository: Path, damaged: bytes) -> None:
+    odd = commit(repository, put(repository, b"tree", damaged))
+    tree = GitTree(repository, odd)
+
+    with pytest.raises(TreeError, match=re.escape(f"git cannot read {odd}:x.py of {tree.label}: ")):
+        tree.read("x.py")
+    with pytest.raises(TreeError, match=re.escape(f"{odd}: of {repository} is no folder that git made")):
+        blobs_at(tree, [odd], ["x.py"])
+
+
+def test_files_of_several_commits_are_found_at_once(repository: Path) -> None:
+    first, blob = git(repository, "rev-parse", "main"), git(repository, "rev-parse", "main:run.sh")
+    (repository / "run.sh").unlink()
+    (repository / "run.sh").symlink_to("x")
+    second = record(repository, "a link")
+
+    assert blobs_at(GitTree(repository, "main"), [first, second], ["run.sh", "megatron/core/none.py", "megatron"]) == {
+        first: {"run.sh": blob},
+        second: {},
+    }
