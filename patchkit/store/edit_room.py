@@ -173,15 +173,23 @@ def read_open(series: Path) -> Path | None:
         text = b""
     except OSError as error:
         raise TreeError(f"cannot read {file}: {error.strerror or error}") from error
+    changed = StoreError(str(file), None, "is no whole open.yaml: empty, cut or changed", hint=hint)
     try:
         place = Path(parse_document(_Open, text, str(file)).edit_dir)
     except StoreError as error:
-        raise StoreError(str(file), None, "is no whole open.yaml: empty, cut or changed", hint=hint) from error
-    if place.name in ("", ".."):
-        raise StoreError(str(file), None, "is no whole open.yaml: empty, cut or changed", hint=hint)
+        raise changed from error
+    if place.name in ("", "..") or "\0" in str(place):
+        raise changed
     if place.parent.name == ROOM or not place.is_absolute():
         # A copied series has an edit directory of its own.
-        return (file.parent / place.name).resolve()
+        found = file.parent / place.name
+        if found.is_symlink():
+            raise StoreError(str(found), None, "is a link, and links are not followed", hint=hint)
+        return file.parent.resolve() / place.name
+    # The path of one elsewhere was written without links; and none is in the series, or around it.
+    home = series.resolve()
+    if os.path.realpath(place) != str(place) or place in home.parents or place == home or home in place.parents:
+        raise changed
     return place
 
 

@@ -102,6 +102,33 @@ def test_an_open_yaml_that_is_a_link_is_not_followed(series: Path, tmp_path: Pat
         read_open(series)
 
 
+@pytest.mark.parametrize(
+    "told", ['"a\\0b"', '"/a\\0b"', "/proc/self/cwd/build", "{linked}/elsewhere", "{series}", "{series}/one", "{above}"]
+)
+def test_an_open_yaml_names_no_folder_through_a_link_nor_in_or_around_the_series(
+    series: Path, tmp_path: Path, told: str
+) -> None:
+    (tmp_path / "real" / "elsewhere").mkdir(parents=True)
+    (tmp_path / "linked").symlink_to("real")
+    text = told.format(series=series.resolve(), above=series.resolve().parent, linked=tmp_path.resolve() / "linked")
+    (make_room(series) / "open.yaml").write_text(f"edit-dir: {text}\n")
+
+    with pytest.raises(StoreError, match=r"open\.yaml: is no whole open\.yaml"):
+        read_open(series)
+
+
+@pytest.mark.parametrize("target", ["../../elsewhere", "x"])
+def test_an_edit_directory_of_the_room_that_is_a_link_is_not_followed(
+    series: Path, tmp_path: Path, target: str
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (make_room(series) / "x").symlink_to(target)
+    (series / ".rebase" / "open.yaml").write_text("edit-dir: x\n")
+
+    with pytest.raises(StoreError, match=r"x: is a link, and links are not followed"):
+        read_open(series)
+
+
 def test_sweeping_takes_everything_but_a_write_that_was_cut_short(series: Path) -> None:
     lay(series / ".rebase", {"open.yaml": b"", "2.0/a": b"a", "x/y/b": b"b", "stray": b"c", "pending/list.yaml": b"l"})
     swept = sweep_room(series)
