@@ -25,8 +25,10 @@ _MOST_PARTS: Final = 100_000
 
 _MIME = re.compile(rb"^content-t(?:ype|ransfer-encoding)[ \t]*:", re.MULTILINE | re.IGNORECASE)
 _PASTED = re.compile(rb"content-transfer-encoding:\s*[\"']?(?:base64|quoted-printable)", re.IGNORECASE)
+_HEADER = re.compile(rb"[A-Za-z][A-Za-z-]*:")
 _PATCH = re.compile(rb"diff -|Index: |---(?: \S|\s*\Z)")
 """Where git takes the message to end."""
+_ENCODINGS: Final = ("base64", "quoted-printable")
 _AS_IT_IS: Final = ("", "7bit", "8bit", "binary")
 
 
@@ -64,11 +66,15 @@ def decoded(text: bytes, name: str) -> Plain:
 
 
 def _starts(lines: Sequence[bytes]) -> list[int]:
-    """Return where mails begin that a mail program put into one file; nothing for what git wrote."""
+    """Return where mails begin that a mail program put into one file; behind one of git's, those that have a header."""
     first = first_line(lines)
-    if first == len(lines) or mbox_commit(lines[first]) or not is_mbox_line(lines[first]):
+    if first == len(lines) or not is_mbox_line(lines[first]):
         return []
-    return [at for at, line in enumerate(lines) if line.startswith(b"From ") and is_mbox_line(line)]
+    found = [at for at, line in enumerate(lines) if line.startswith(b"From ") and is_mbox_line(line)]
+    if mbox_commit(lines[first]):
+        # git escapes no line of a message that looks like one.
+        return [at for at in found if not mbox_commit(lines[at]) and _HEADER.match(b"".join(lines[at + 1 : at + 2]))]
+    return found
 
 
 class _Decoder:
@@ -155,12 +161,14 @@ class _Decoder:
     def _part(self, fields: Fields) -> _Part:
         """Return how a part is written. Raises PatchFormatError for what is not known."""
         said = fields.values.get("content-transfer-encoding", "").strip()
-        encoding = re.split(r"[\s;(]", said.lower(), maxsplit=1)[0].strip('"')
+        # As git has it: wherever in the header the word stands, behind a comment as well.
+        words = re.split(r"[\s;(]", said.lower(), maxsplit=1)[0].strip('"')
+        encoding = next((known for known in _ENCODINGS if known in said.lower()), words)
         kind = content_type(fields)
         line = fields.lines.get("content-transfer-encoding", fields.lines.get("content-type", 0))
         if kind.get_content_maintype() == "multipart":
             return _Part("", "", flowed=False, delsp=False, line=line)
-        if encoding not in (*_AS_IT_IS, "quoted-printable", "base64"):
+        if encoding not in (*_AS_IT_IS, *_ENCODINGS):
             hint = "known are 7bit, 8bit, binary, quoted-printable and base64; save the patch itself from the mail"
             raise PatchFormatError(self.name, line + 1, f"this mail is in the encoding {said[:80]!r}", hint=hint)
         if kind.get_content_type() in ("message/rfc822", "message/partial", "message/external-body"):

@@ -67,6 +67,16 @@ def mbox(line: bytes) -> bytes:
     return b"".join(line + each + b"\n" for each in mails)
 
 
+def after_git(encoding: str) -> bytes:
+    """Return a mail of git's, and behind it one of a mail program with its encoding in a second line."""
+    folded = mail(encoding).replace(b"Content-Transfer-Encoding: ", b"Content-Transfer-Encoding:\n ")
+    return GIT_LINE + mail("8bit") + b"\n" + MAILBOX_LINE + folded + b"\n"
+
+
+def commented(encoding: str) -> bytes:
+    return mail(encoding).replace(b"Content-Transfer-Encoding: ", b"Content-Transfer-Encoding: (as it was) ")
+
+
 ENCODINGS = ("quoted-printable", "base64", "8bit")
 MAILS = {
     **{f"{one} {charset}": mail(one, charset) for one in ENCODINGS for charset in ("utf-8", "iso-8859-1")},
@@ -79,6 +89,8 @@ MAILS = {
     "mbox of git": mbox(GIT_LINE),
     "mbox of a mail program": mbox(MAILBOX_LINE),
     "empty lines in front": b"\n\n" + mail("quoted-printable"),
+    **{f"mbox of git and a mail program, {one}": after_git(one) for one in ENCODINGS},
+    **{f"{one} behind a comment": commented(one) for one in ENCODINGS[:2]},
 }
 
 
