@@ -27,6 +27,8 @@ from patchkit.trees.git_settings import (
     pairs,
 )
 
+_SOON_TOLD = 5
+"""Seconds for who works here, which can be asked of the user instead."""
 _SOON = 60
 """Seconds for a question that takes milliseconds."""
 _LONGEST = 900
@@ -328,8 +330,8 @@ def identity(folder: Path) -> str | None:
         value = os.environ.get(variable)
         if not value:
             try:
-                _status, printed, _problem = run_git(["config", "--get", setting], folder)
-            except TreeError:
+                _status, printed, _problem = run_git(["config", "--get", setting], folder, seconds=_SOON_TOLD)
+            except (TreeError, TimeoutError):
                 return None
             value = os.fsdecode(printed)
         if not value:

@@ -168,7 +168,8 @@ def _write_beside(root: Path, entry: Entry, content: bytes, temporary: str) -> N
                 # Only root can give a file away; for anyone else it becomes their own.
                 with suppress(OSError):
                     os.fchown(file.fileno(), *owner)
-            os.fchmod(file.fileno(), entry.mode)
+            # A journal may be a stranger's, and what is put back must not run as whoever puts it there.
+            os.fchmod(file.fileno(), entry.mode & 0o777)
             os.fsync(file.fileno())
 
 

@@ -675,6 +675,16 @@ def test_who_works_in_a_folder_is_what_git_was_told(repository: Path, monkeypatc
     assert identity(repository) == "Other <some@example.org>"
 
 
+def test_whom_git_does_not_tell_in_time_works_under_no_name(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("patchkit.trees.git_program._SOON_TOLD", 0.3)
+    os.mkfifo(tmp_path / "pipe")
+    git(repository, "config", "include.path", str(tmp_path / "pipe"))
+
+    assert identity(repository) is None
+
+
 def test_an_object_that_claims_to_be_larger_than_any_source_is_not_read(repository: Path) -> None:
     blob = claim(repository / ".git", 99_999_999_999)
 

@@ -417,6 +417,18 @@ def test_a_journal_cannot_lead_out_of_the_tree(tmp_path: Path) -> None:
         undo(root)
 
 
+def test_a_journal_gives_no_file_the_rights_of_whoever_puts_it_back(tmp_path: Path) -> None:
+    old = b"theirs\n"
+    entry = {"path": "sub/made.sh", "before": blob_id(old), "after": None, "mode": 0o6755}
+    planted = {"schema": 1, "operation": "x", "token": "0" * 8, "folders": [], "entries": [entry]}
+    root = tree(tmp_path / "t")
+    lay(root / ".patchkit" / "journal", {"journal.json": json.dumps(planted).encode(), blob_id(old): old})
+
+    undo(root)
+
+    assert stat.S_IMODE((root / "sub" / "made.sh").stat().st_mode) == 0o755
+
+
 def test_a_token_of_a_journal_cannot_lead_out_of_the_tree(tmp_path: Path) -> None:
     # The name of a temporary file is made of it: `.patchkit-x/../../../outside-0`.
     lay(tmp_path, {"outside-0": b"theirs\n"})
