@@ -188,7 +188,7 @@ def read_open(series: Path) -> Path | None:
         return file.parent.resolve() / place.name
     # The path of one elsewhere was written without links; and none is in the series, or around it.
     home = series.resolve()
-    if os.path.realpath(place) != str(place) or place in home.parents or place == home or home in place.parents:
+    if os.path.realpath(place) != str(place) or place.is_relative_to(home) or home.is_relative_to(place):
         raise changed
     return place
 
