@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import enum
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, Final
@@ -16,7 +17,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from patchkit.core.gating.excerpts import excerpts
+from patchkit.core.gating.excerpts import excerpts, excerpts_apart
 from patchkit.core.gating.focus import only
 from patchkit.core.gating.parsing import Definition, Function, definitions, parse, walk
 from patchkit.core.remembered import remembered
@@ -97,20 +98,32 @@ def drifts(base: bytes, target: bytes, scopes: Iterable[str]) -> dict[str, tuple
     for scope in answer:
         by_top.setdefault(scope.partition(".")[0], []).append(scope)
     for together in map(tuple, by_top.values()):
-        one, two = excerpts(base, target, together)
-        if one != two:
-            found = _drifts_in(one, two, *together)
-            if found is None:  # what stands around an excerpt may be what makes it Python
-                found = _drifts_in(base, target, *together)
-            if found is None:
-                return dict.fromkeys(answer, ())
-            answer.update(zip(together, found, strict=True))
+        for texts in _excerpts(base, target, together):
+            found = _drifts_in(*texts, *together)
+            if found is not None:
+                answer.update(zip(together, found, strict=True))
+                break
+        else:
+            return dict.fromkeys(answer, ())
     return answer
 
 
+def _excerpts(base: bytes, target: bytes, scopes: tuple[str, ...]) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Yield what tells of ``scopes``, as little as there is first, and what both texts have but was left out."""
+    yield excerpts_apart(base, target, scopes)
+    yield *excerpts(base, target, scopes), b""
+    # What stands around an excerpt may be what makes it Python.
+    yield base, target, b""
+
+
 @remembered(most=1_000_000)
-def _drifts_in(base: bytes, target: bytes, *scopes: str) -> tuple[tuple[Drift, ...], ...] | None:
-    """Return the drift of each scope and of the signatures around it; None where one of the texts is no Python."""
+def _drifts_in(base: bytes, target: bytes, common: bytes, *scopes: str) -> tuple[tuple[Drift, ...], ...] | None:
+    """Return the drift of each scope and of the signatures around it.
+
+    None where one of the texts is no Python, or ``common`` may call what only one of them calls.
+    """
+    if base == target:
+        return ((),) * len(scopes)
     before, after = _by_name(base), _by_name(target)
     if before is None or after is None:
         return None
@@ -120,10 +133,21 @@ def _drifts_in(base: bytes, target: bytes, *scopes: str) -> tuple[tuple[Drift, .
         found = _compare(name, before[name], after.get(name), whole=whole) if name in before else None
         return found if found is None or DriftKind.BODY not in found.kinds else _with_calls(found, base, target)
 
-    return tuple(
+    found = tuple(
         tuple(drift for name in (scope, *_around(scope)) if (drift := compared(name, whole=name == scope)) is not None)
         for scope in scopes
     )
+    called = (name for each in found for drift in each for name in (*drift.calls_added, *drift.calls_removed))
+    return None if common and any(_may_call(common, name) for name in called) else found
+
+
+def _may_call(text: bytes, name: str) -> bool:
+    """Tell whether ``text`` may call what ``_called`` names so."""
+    # In other letters than these a name can be written in several ways.
+    if not text.isascii():
+        return True
+    word = re.escape(name.rpartition(".")[2].encode())
+    return re.search(rb"\b" + word + rb"[\s)]*[(\\#]", text) is not None
 
 
 def _around(scope: str) -> Iterator[str]:

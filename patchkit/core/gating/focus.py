@@ -164,6 +164,12 @@ def head_of(block: bytes, at: int = 0) -> bytes:
     return b"".join(block[at : end.end() if end is not None else len(block)].split())
 
 
+def head_lines(block: bytes) -> int:
+    """Return how many lines a definition has up to its colon."""
+    end = _HEAD_END.search(block)
+    return block.count(b"\n", 0, end.end() if end is not None else len(block))
+
+
 def holding(content: bytes, lines: Iterable[bytes]) -> frozenset[bytes]:
     """Return the names of the definitions at module level that have one of ``lines``, white space at its ends aside."""
     wanted = frozenset(lines)

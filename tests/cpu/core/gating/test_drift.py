@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from patchkit.core.gating.drift import Drift, DriftKind, drift, drifts, fingerprint
 from patchkit.core.gating.parsing import definitions, parse
 
-from ..programs import programs
+from ..programs import edited_programs, programs
 
 BASE = b'''\
 import torch
@@ -207,3 +207,33 @@ def test_drift_looks_at_fingerprints(one: bytes, two: bytes) -> None:
     for scope in ("a", "b", "config", "config.a", "value"):
         before, after = fingerprint(one, scope), fingerprint(two, scope)
         assert (drift(one, two, scope) is None) == (before is None or before == after)
+
+
+def test_a_call_that_stands_in_what_both_have_was_not_added() -> None:
+    # The statements that both versions begin and end with are left out, and they call g and a.h.
+    base = b"def f(a):\n    g()\n    x = 1\n    a.h()\n"
+
+    assert drift(base, base.replace(b"x = 1", b"x = g(a.h(), k())"), "f") == Drift(
+        "f", (DriftKind.BODY, DriftKind.CALLS), "def f(a)", "def f(a)", calls_added=("k",)
+    )
+    assert drift(base, base.replace(b"x = 1", b"x = g(a.h())"), "f") == Drift(
+        "f", (DriftKind.BODY,), "def f(a)", "def f(a)"
+    )
+
+
+@given(st.data(), programs())
+def test_leaving_out_what_both_have_changes_no_answer(data: st.DataObject, program: bytes) -> None:
+    body = b"".join(b"    " + line for line in program.splitlines(keepends=True))
+    one = b"def step(self):\n" + body + b"    pass\n"
+    two = data.draw(edited_programs(one))
+    before, after = fingerprint(one, "step"), fingerprint(two, "step")
+    if before is None or after is None:
+        return
+
+    found = drift(one, two, "step")
+
+    assert (found is None) == (before == after)
+    if found is not None:
+        assert (DriftKind.BODY in found.kinds) == (before.body != after.body)
+        assert found.calls_added == tuple(sorted({*after.calls} - {*before.calls}))
+        assert found.calls_removed == tuple(sorted({*before.calls} - {*after.calls}))
