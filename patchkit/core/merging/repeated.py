@@ -126,6 +126,8 @@ def _members(chunk: str) -> tuple[_Chunk, ...]:
     return (_Chunk("", head), *(_Chunk(header.definition[1], part) for part in others))
 
 
+# The versions of a class have most of their functions in common.
+@remembered(most=1_000_000)
 def _is_balanced(part: str) -> bool:
     """Tell whether no string and no bracket goes on behind a part, as far as signs tell: in Python none can."""
     if not _is_whole(part):
