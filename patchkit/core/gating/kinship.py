@@ -15,6 +15,7 @@ from rapidfuzz.distance import LCSseq
 
 from patchkit.core.gating.alarm import Alarm, Rule
 from patchkit.core.lines import lines_of, split_lines
+from patchkit.core.merging.alignment import line_edits
 
 TELLING: Final = 8
 """Bytes from which on a line says something about where it comes from; ``else:`` and brackets stand everywhere."""
@@ -60,6 +61,12 @@ def strangers(base: bytes, target: bytes, result: bytes) -> Alarm | None:
 
 def _is_quickly_kin(base: bytes, target: bytes) -> bool:
     """Tell whether half of the lines are the same as they stand, which is nearly always so and quickly seen."""
+    # A line of which the target lacks all has been taken out, each once at least: that leaves whatever of the base's
+    # first lines is more than that. Two less, since the last line may differ from another one in its ending alone.
+    gone = sum(edit.old_end - edit.old for edit in line_edits(base, target))
+    some = len({*lines_of(base)[: 4 * (gone + SMALL)]})
+    if some - gone - 1 > SMALL and some - gone - 1 >= gone + 2:
+        return True
     ours, theirs = _all_lines(base), _all_lines(target)
     return 2 * len(ours & theirs) >= min(len(ours), len(theirs)) > SMALL
 

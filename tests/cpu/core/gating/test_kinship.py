@@ -4,7 +4,7 @@ import pytest
 
 from patchkit.core.carry import carry_file
 from patchkit.core.gating.alarm import Alarm, Rule
-from patchkit.core.gating.kinship import strangers
+from patchkit.core.gating.kinship import SMALL, _is_quickly_kin, strangers
 
 QUEUE = b"""\
 import heapq
@@ -93,3 +93,15 @@ def test_texts_with_next_to_nothing_in_common_are_strangers(base: bytes, target:
 
     assert alarm is not None
     assert (alarm.rule, alarm.line, alarm.harmless) == (Rule.FOREIGN_BASE, 1, False)
+
+
+@pytest.mark.parametrize("size", [12, 60])
+@pytest.mark.parametrize(("again", "ending"), [(1, b"\n"), (3, b"\n"), (1, b"")])
+def test_half_of_the_lines_are_enough_however_few_of_them_are_looked_at(size: int, again: int, ending: bytes) -> None:
+    old, new = ([b"%s_%d = 1" % (name, n) for n in range(size)] for name in (b"line", b"row"))
+
+    for kept in range(size + 1):
+        lines = old[:kept] + new[: size - kept]
+        base, target = (b"\n".join(lines * again) + ending for lines in (old, lines))
+        ours, theirs = (frozenset(text.split(b"\n")) for text in (base, target))
+        assert _is_quickly_kin(base, target) == (2 * len(ours & theirs) >= min(len(ours), len(theirs)) > SMALL)
