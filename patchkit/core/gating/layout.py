@@ -8,16 +8,13 @@ blocks these are, everything is found by indentation, without a parser.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Final
 
 from patchkit.core.gating.focus import INNER, head_of, is_whole, stub
-from patchkit.core.lines import bare_lines, bare_lines_in
-from patchkit.core.merging.alignment import common_head, common_tail
 from patchkit.core.merging.words import IN_THREE, in_quotes
-from patchkit.core.parts import Part, of_part, part_with, parts_of
+from patchkit.core.parts import of_part, parts_of
 from patchkit.core.remembered import remembered
 
 _FIRST: Final = re.compile(rb"(?P<kind>class|def|async[ \t]+def)[ \t]+(?P<name>[\w\x80-\xff]+)")
@@ -33,8 +30,6 @@ _NESTED: Final = re.compile(rb"\n[ \t]+(?:async[ \t]+)?(?:def|class)[ \t]+([\w\x
 # of the other: each has a blank behind its keyword alone.
 _DEFINED: Final = tuple(re.compile(keyword + rb" ([\w\x80-\xff]+)[(:]") for keyword in (b"def", b"class"))
 _COMMENT: Final = re.compile(rb"#[^\n]*")
-_FEW: Final = 10
-"""Up to so many lines a search for each takes less time than to split the other text."""
 
 
 class Chunk:
@@ -205,54 +200,6 @@ _chunk: Final = of_part(Chunk)
 def layout(content: bytes) -> Layout:
     """Return the layout of ``content``."""
     return Layout(tuple(map(_chunk, parts_of(content if content.endswith(b"\n") else content + b"\n"))))
-
-
-@of_part
-def _stripped(text: bytes) -> tuple[bytes, ...]:
-    return tuple(line.strip() for line in text.split(b"\n")[:-1])
-
-
-@remembered(most=2_000_000, lasting=False)
-def _by_text(content: bytes) -> dict[bytes, Part]:
-    """Return each part of a text once, in order; the last one as it would be before another one."""
-    *parts, last = parts_of(content)
-    parts.append(part_with(last.text + b"\n"))
-    return {each.text: each for each in parts}
-
-
-def _apart(
-    content: bytes, other: bytes, lines_in: Callable[[Part], tuple[bytes, ...]]
-) -> tuple[list[bytes], list[bytes]]:
-    """Return the lines of the parts that only one of two texts has, without what both begin and end with."""
-    here, there = _by_text(content), _by_text(other)
-    lines, beside = (
-        [line for text, each in parts.items() if text not in others for line in lines_in(each)]
-        for parts, others in ((here, there), (there, here))
-    )
-    head = common_head(lines, beside)
-    tail = common_tail(lines, beside, head)
-    return lines[head : len(lines) - tail], beside[head : len(beside) - tail]
-
-
-def new_lines(content: bytes, other: bytes) -> frozenset[bytes]:
-    """Return the lines of ``content``, without their endings, that ``other`` has nowhere."""
-    # Nearly all lines of a part that differs stand in its other version.
-    here, there = _apart(content, other, bare_lines_in)
-    lines = frozenset(here).difference(there)
-    if len(lines) > _FEW:
-        return lines.difference(bare_lines(other))
-    text = b"\n" + other + b"\n"
-    return frozenset(line for line in lines if b"\n" + line + b"\n" not in text)
-
-
-@remembered(most=1_000_000)
-def more_lines(content: bytes, other: bytes) -> frozenset[bytes]:
-    """Return the lines of ``content``, white space at their ends aside, that stand there more often than in ``other``.
-
-    Parts that both have are passed over, however often they have them.
-    """
-    lines, others = map(Counter, _apart(content, other, _stripped))
-    return frozenset(line for line, count in lines.items() if count > others[line])
 
 
 def functions_of(chunks: Iterable[Chunk]) -> frozenset[bytes]:

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from patchkit.core.gating.bindings import imported
-from patchkit.core.gating.layout import new_lines
+from patchkit.core.gating.line_sets import new_lines
 from patchkit.core.gating.parsing import walk
 from patchkit.core.parts import of_part, parts_of
 

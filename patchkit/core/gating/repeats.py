@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from patchkit.core.gating.focus import holding, only
-from patchkit.core.gating.layout import more_lines
+from patchkit.core.gating.line_sets import more_lines
 from patchkit.core.gating.parsing import ScopesByLine, parse, walk
 from patchkit.core.scopes import MODULE
 
