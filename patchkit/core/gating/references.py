@@ -12,6 +12,8 @@ import msgspec
 from patchkit.core.gating.bindings import imported
 from patchkit.core.gating.line_sets import new_lines
 from patchkit.core.gating.parsing import walk
+from patchkit.core.lines import lines_of
+from patchkit.core.merging.alignment import line_edits
 from patchkit.core.parts import of_part, parts_of
 
 _WORD: Final = re.compile(rb"[^\W\d][\w\x80-\xff]{2,}")
@@ -48,15 +50,20 @@ def stale_attributes(
     stops using it: there the target has to read from that object something that is new to the file, as after a
     renaming. ``tree`` gives what the patch touched in ``result``. An attribute that the result binds anywhere is there.
     """
+    doubtful = _doubtful(base, changed, target)
+    if not doubtful:
+        return
     words = {word for line in _added(base, changed) for word in _WORD.findall(line)}
+    doubtful &= words
     if len(words) > _MANY:
+        # Of many words one counts as there behind a digit as well.
         for part in parts_of(target):
-            words -= words & _words_in(part)
-        words = {word for part in parts_of(base) for word in words & _words_in(part)}
+            if any(word in part.text for word in doubtful):
+                doubtful -= _words_in(part)
     gone = {
         word.decode("utf-8", "replace"): _binds(base, word)
-        for word in words
-        if not _mentions(target, word) and has_word(result, word) and (_binds(base, word) or _uses(base, word))
+        for word in doubtful
+        if has_word(result, word) and (_binds(base, word) or _uses(base, word))
     }
     if not gone:
         return
@@ -69,6 +76,18 @@ def stale_attributes(
         ):
             seen.add(node.attr)
             yield Reference(node.lineno, node.attr, f"{node.attr} is used here, and the target has it no more")
+
+
+def _doubtful(base: bytes, changed: bytes, target: bytes) -> set[bytes]:
+    """Return words in what the patch puts in that the base has, and that the target mentions nowhere."""
+    old, new = lines_of(base), lines_of(changed)
+    # What of the base is nowhere in the target stands in lines that the target took out, which are few.
+    gone = b"".join([b"".join(old[edit.old : edit.old_end]) for edit in line_edits(base, target)])
+    brought = b"".join([b"".join(new[edit.new : edit.new_end]) for edit in line_edits(base, changed)])
+    words = set(_WORD.findall(brought)) if gone else set[bytes]()
+    if len(words) > _MANY:
+        words.intersection_update(_WORD.findall(gone))
+    return {word for word in words if has_word(gone, word) and not _mentions(target, word)}
 
 
 @of_part
@@ -120,10 +139,7 @@ def removed_attributes(
 
     An attribute that ``changed`` reads without binding it comes from elsewhere, such as a class that is inherited.
     """
-    lost: set[bytes] = set()
-    for line in _added(result, target):
-        for groups in _BINDING.findall(line):
-            lost.update(word for word in groups if word)
+    lost = {word for groups in _BINDING.findall(b"\n".join(_added(result, target))) for word in groups if word}
     if len(lost) > _MANY:
         lost.intersection_update(_ATTRIBUTE.findall(result))
     lost = {word for word in lost if b"." + word in result and not _binds(result, word) and not _uses(changed, word)}
