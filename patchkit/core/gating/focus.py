@@ -12,6 +12,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Final
 
@@ -28,6 +29,11 @@ INNER: Final = re.compile(
     rb"^(?P<indent>[ \t]*)(?P<kind>def|async[ \t]+def)[ \t]+" + _NAME + rb"[^\n]*\n" + _REST, re.MULTILINE
 )
 """A function that is not part of another one."""
+_DEF: Final = re.compile(rb"def[ \t]")
+_HEAD: Final = re.compile(INNER.pattern.removesuffix(_REST).removeprefix(b"^"))
+_FUNCTION: Final = re.compile(_HEAD.pattern + rb"(?P<rest>.*)", re.DOTALL)
+_WIDEST: Final = 64
+"""Columns of indentation for which a pattern of its own is worth its making."""
 _END: Final = 100
 """Bytes at the end of a block, where most have something else than white space."""
 _FEW: Final = 8
@@ -65,7 +71,7 @@ def blocks(content: bytes) -> Blocks:
         if match is not None:
             top.add(piece)
         if match is None or match["kind"] == b"class":
-            inner.update(found[0] for found in INNER.finditer(piece))
+            inner.update(found[0] for found in functions_in(piece))
     return Blocks(frozenset(top), frozenset(inner))
 
 
@@ -91,7 +97,7 @@ def focus(content: bytes, other: Blocks, keep: frozenset[bytes] = frozenset()) -
             continue
         shown = keep | {b"__init__"} if match is not None and match["name"] in keep else keep
         at = 0
-        for found in INNER.finditer(piece):
+        for found in functions_in(piece):
             between = piece[at : found.start()]
             out.append(between)
             frame.extend(between.split(b"\n"))
@@ -190,6 +196,46 @@ def only(content: bytes, names: frozenset[bytes]) -> bytes:
         cut = match is not None and match["name"] not in names and is_whole(piece)
         out.append(stub(match, shown=False) if cut and match is not None else piece)
     return b"".join(out)
+
+
+def functions_in(text: bytes) -> Iterator[re.Match[bytes]]:
+    """Yield what ``INNER`` finds in a text.
+
+    The pattern is tried at every byte outside of functions, and goes through what it finds line by line; searches jump
+    to the keyword and to the line behind the function.
+    """
+    if b"\t" in text or b"\r" in text or not text.endswith(b"\n"):
+        yield from INNER.finditer(text)
+        return
+    at = 0
+    while (found := _DEF.search(text, at)) is not None:
+        function = _function_at(text, max(at, text.rfind(b"\n", at, found.start()) + 1))
+        if function is None:
+            # Whatever else the line has does not begin it.
+            at = text.find(b"\n", found.end())
+        else:
+            yield function
+            at = function.end()
+
+
+def _function_at(text: bytes, start: int) -> re.Match[bytes] | None:
+    """Return the function that begins at the beginning of a line; the text has no tabs, and its last line an ending."""
+    head = _HEAD.match(text, start)
+    if head is None:
+        return None
+    width = len(head["indent"])
+    if width > _WIDEST:
+        return INNER.match(text, start)
+    end = _behind(width).search(text, head.end() - 1)
+    return _FUNCTION.match(text, start, len(text) if end is None else end.start() + 1)
+
+
+@lru_cache(maxsize=_WIDEST + 1)
+def _behind(width: int) -> re.Pattern[bytes]:
+    """Return a pattern for the beginning of a line that is no part of a function with so many blanks before it."""
+    # Most lines are further right, which is seen at once. What ends it stands at its level, brackets further left.
+    bracket = rb"| {0,%d}[)\]}]" % (width - 1) if width else b""
+    return re.compile(rb"\n(?!%s)(?: {0,%d}[^ \n#)\]}]%s)" % (b" " * (width + 1), width, bracket))
 
 
 def _ended(content: bytes) -> bytes:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Final
 
-from patchkit.core.gating.focus import INNER, head_of, is_whole, stub
+from patchkit.core.gating.focus import INNER, functions_in, head_of, is_whole, stub
 from patchkit.core.merging.words import IN_THREE, in_quotes
 from patchkit.core.parts import of_part, parts_of
 from patchkit.core.remembered import remembered
@@ -60,8 +60,8 @@ class Chunk:
         """Functions that are not part of another function, in order."""
         found: list[re.Match[bytes]] = []
         if self.block:
-            found.extend(INNER.finditer(self.block))
-        found.extend(INNER.finditer(self.rest))
+            found.extend(functions_in(self.block))
+        found.extend(functions_in(self.rest))
         return tuple(found)
 
     @cached_property
@@ -132,7 +132,7 @@ class Chunk:
         names = {self.name, *self.imports}
         for match in _ASSIGNED.finditer(self._module_level):
             names.update(word.strip() for word in match[1].split(b","))
-        names.update(match["name"] for match in INNER.finditer(self.rest))
+        names.update(match["name"] for match in functions_in(self.rest))
         names.update(match["name"] for match in _NESTED_CLASS.finditer(self.rest))
         return frozenset(names)
 

@@ -8,12 +8,25 @@ import typing
 from types import ModuleType
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from patchkit.core.gating.focus import Touched, blocks, focus, holding, new_classes, new_heads, only, without
+from patchkit.core.gating.focus import (
+    INNER,
+    Touched,
+    blocks,
+    focus,
+    functions_in,
+    holding,
+    new_classes,
+    new_heads,
+    only,
+    without,
+)
 from patchkit.core.gating.parsing import definitions, parse
 
-from ..programs import changed_programs
+from ..programs import changed_programs, programs
+from ..texts import texts
 
 TARGET = b"""\
 import os
@@ -194,3 +207,48 @@ def test_nothing_of_an_equal_text_is_touched(pair: tuple[bytes, bytes]) -> None:
     touched = Touched(pair[0], pair[0])
 
     assert not touched.within(1, pair[0].count(b"\n") + 1)
+
+
+_line = st.sampled_from(
+    [
+        "def f(a):",
+        "async  def g(",
+        "def",
+        "x = 1  # def f(",
+        "xdef def h",
+        "# c",
+        ")",
+        "]: def i",
+        "",
+        "\f",
+        "\r",
+        "\tdef j()",
+    ]
+)
+
+
+@given(
+    st.one_of(
+        texts(),
+        programs(),
+        st.lists(st.tuples(st.integers(0, 5), _line)).map(
+            lambda lines: "".join(" " * indent + line + "\n" for indent, line in lines).encode()
+        ),
+    )
+)
+@example(b" " * 70 + b"def f():\n" + b" " * 71 + b"pass\n" + b" " * 70 + b")\n" + b" " * 69 + b")\n")
+@example(b"    def f(\n    ):\n        x\n\n# c\n  # c\n    def g():\n        y\n  )\n")
+@example(b"  def f():\n    x\n  \x0c\n  def g(): pass")
+@example(b"  def f():\n    x\n \r\n    x\n")
+@example(b"  def f():\n    x\n\t# c\n \t  x\n")
+def test_functions_are_those_that_the_pattern_finds(text: bytes) -> None:
+    expected = [(found.span(), found.groupdict()) for found in INNER.finditer(text)]
+
+    assert [(found.span(), found.groupdict()) for found in functions_in(text)] == expected
+
+
+def test_a_line_full_of_keywords_is_gone_through_once() -> None:
+    # A search back to the beginning of the line from each of them would take hours.
+    assert [found[0] for found in functions_in(b"x = '" + b"def " * 500_000 + b"'\ndef f(): pass\n")] == [
+        b"def f(): pass\n"
+    ]
