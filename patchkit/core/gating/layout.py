@@ -116,6 +116,13 @@ class Chunk:
         return tuple(found)
 
     @cached_property
+    def constructor(self) -> bytes:
+        """The head of the first constructor in a class; empty when there is none."""
+        if self.name == b"__init__":  # the class itself goes by that name
+            return next(head for name, head in self.heads if name == b"__init__")
+        return next((head_of(match[0]) for match in self.functions if match["name"] == b"__init__"), b"")
+
+    @cached_property
     def imports(self) -> frozenset[bytes]:
         """Names that imports at module level bind, as far as one can see without a parser."""
         found: set[bytes] = set()

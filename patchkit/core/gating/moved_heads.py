@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Final
 
 from patchkit.core.gating.focus import head_of
@@ -21,6 +21,8 @@ _NEAR: Final = 200
 """Bytes before a name that are looked at."""
 
 _Names = tuple[bytes, ...]
+_Head = bytes | tuple[bytes, ...]
+"""A head without white space, or the lines of a class without a constructor, whose fields are its parameters."""
 
 
 def heads_moved(base: bytes, changed: bytes, target: bytes) -> frozenset[bytes]:
@@ -32,26 +34,35 @@ def heads_moved(base: bytes, changed: bytes, target: bytes) -> frozenset[bytes]:
 
 def _moved(side: Sides) -> frozenset[bytes]:
     """Return what has a head that no longer begins with the parameters that it had; more at the end mislead nobody."""
-    here, there = dict[bytes, set[_Names]](), dict[bytes, set[_Names]]()
+    here, there = dict[bytes, set[_Head]](), dict[bytes, set[_Head]]()
     functions, others = side.functions
     for found, texts, chunks in ((here, functions - others, side.here), (there, others - functions, side.there)):
-        for name, names in (*_heads(texts), *_constructors(chunks)):
-            found.setdefault(name, set()).add(names)
+        for name, head in (*_heads(texts), *_constructors(chunks)):
+            found.setdefault(name, set()).add(head)
+    # Nearly all heads stand there as they did, so that their parameters need not be told apart.
     return frozenset(
-        name
-        for name, heads in here.items()
-        if any(not any(head[: len(old)] == old for head in heads) for old in there.get(name, ()))
+        name for name, heads in here.items() if _misleads(there.get(name, frozenset[_Head]()) - heads, heads)
     )
 
 
-def _heads(texts: Iterable[bytes]) -> Iterator[tuple[bytes, _Names]]:
+def _misleads(gone: Set[_Head], heads: Set[_Head]) -> bool:
+    """Tell whether none of ``heads`` begins with the parameters of one that is gone."""
+    begun = set(map(_names, heads)) if gone else set[_Names]()
+    return any(not any(names[: len(old)] == old for names in begun) for old in set(map(_names, gone)))
+
+
+def _names(head: _Head) -> _Names:
+    return parameters(head) if isinstance(head, bytes) else tuple(filter(None, map(_field, head)))
+
+
+def _heads(texts: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
     for text in texts:
         yield from _heads_in(text)
 
 
 @remembered(most=1_000_000)
-def _heads_in(text: bytes) -> tuple[tuple[bytes, _Names], ...]:
-    return tuple((match[1], parameters(head_of(text, match.start()))) for match in _defs(text))
+def _heads_in(text: bytes) -> tuple[tuple[bytes, bytes], ...]:
+    return tuple((match[1], head_of(text, match.start())) for match in _defs(text))
 
 
 def _defs(text: bytes) -> Iterator[re.Match[bytes]]:
@@ -65,12 +76,11 @@ def _defs(text: bytes) -> Iterator[re.Match[bytes]]:
         at = text.find(b"\n", found.end())
 
 
-def _constructors(chunks: Iterable[Chunk]) -> Iterator[tuple[bytes, _Names]]:
-    """Yield each class with the parameters of its constructor, or else with its fields."""
+def _constructors(chunks: Iterable[Chunk]) -> Iterator[tuple[bytes, _Head]]:
+    """Yield each class with the head of its constructor, or else with the lines that hold its fields."""
     for chunk in chunks:
         if chunk.is_class:
-            heads = [parameters(head) for name, head in chunk.heads if name == b"__init__"]
-            yield chunk.name, heads[0] if heads else tuple(filter(None, map(_field, chunk.frame)))
+            yield chunk.name, chunk.constructor or chunk.frame
 
 
 def _field(line: bytes) -> bytes:
