@@ -10,10 +10,10 @@ import re
 import symtable
 from typing import Final
 
-from patchkit.core.gating.duplicates import doubled
+from patchkit.core.gating.duplicates import any_doubled
 from patchkit.core.gating.flow import Unassigned, unassigned
 from patchkit.core.gating.layout import Layout
-from patchkit.core.gating.parsing import parse, table, walk
+from patchkit.core.gating.parsing import inner_nodes, parse, table
 from patchkit.core.remembered import remembered
 
 _OPENS: Final = re.compile(rb"\s*\(")
@@ -49,22 +49,29 @@ def reads(text: bytes) -> tuple[Unassigned, ...]:
     return () if tree is None else unassigned(tree)
 
 
+@remembered(most=1_000_000, lasting=False)
+def _nodes(text: bytes) -> list[ast.AST] | None:
+    """Return the nodes of a chunk, but names and constants; None when it is no Python. Nobody may change the list."""
+    tree = parse(text)
+    return None if tree is None else inner_nodes(tree)
+
+
 @remembered(most=1_000_000)
 def is_doubled(text: bytes) -> bool:
     """Tell whether something stands twice in a body, list or call of a chunk."""
-    tree = parse(text)
-    return tree is not None and bool(doubled(tree))
+    nodes = _nodes(text)
+    return nodes is not None and any_doubled(nodes)
 
 
 @remembered(most=1_000_000)
 def calls_by_name(text: bytes) -> frozenset[tuple[bytes, bytes]] | None:
     """Return what a chunk calls by name, or through ``self`` or ``cls``, each with the lines of the call."""
-    tree = parse(text)
-    if tree is None:
+    nodes = _nodes(text)
+    if nodes is None:
         return None
     lines = text.split(b"\n")
     found: set[tuple[bytes, bytes]] = set()
-    for node in walk(tree):
+    for node in nodes:
         match node:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name)):
                 found.add((name.encode(), b"\n".join(lines[node.lineno - 1 : node.end_lineno])))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -46,9 +46,7 @@ class Twice(msgspec.Struct, frozen=True):
     """Whether all of them are imports of one thing from one place."""
 
 
-def doubled(  # noqa: PLR0912 - one branch a kind of node
-    tree: ast.Module, touched: Touched | None = None
-) -> dict[Place, Twice]:
+def doubled(tree: ast.Module, touched: Touched | None = None) -> dict[Place, Twice]:
     """Return everything in ``tree`` that stands twice in one body, list or call.
 
     Definitions and imports are told apart by the name that they bind, in one body: branches of an ``if`` or ``try`` are
@@ -61,42 +59,59 @@ def doubled(  # noqa: PLR0912 - one branch a kind of node
         node, scope = pending.pop()
         if touched is not None and not touched.node(node):
             continue
-        if type(node) not in _TELLING:
-            pending += [(child, scope) for child in children(node) if type(child) not in LEAVES]
-            continue
-        inner = scope
-        match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                inner = f"{scope}.{node.name}" if scope else node.name
-                if isinstance(node, ast.ClassDef):
-                    _count("field", inner, _fields(node), found)
-                    _count("value", inner, constants(node), found)
-                else:
-                    _count("parameter", inner, _parameters(node.args), found)
-            case ast.Call():
-                if len(node.keywords) > 1:
-                    names = ((keyword.arg, keyword.value.lineno) for keyword in node.keywords if keyword.arg)
-                    _count("keyword", scope or MODULE, names, found)
-            case ast.Dict():
-                _count("key", scope or MODULE, _keys(node.keys), found)
-            case ast.Set():
-                _count("entry", scope or MODULE, _keys(node.elts), found)
-            case ast.Assign(targets=[ast.Name(id="__all__")]) | ast.AugAssign(target=ast.Name(id="__all__")):
-                if isinstance(node.value, ast.List | ast.Tuple):
-                    _count("entry", scope or MODULE, _constants(node.value.elts), found)
-        for field in ("body", "orelse", "finalbody"):
-            body = getattr(node, field, None)
-            if isinstance(body, list):
-                _count("definition", inner or MODULE, _definitions(body), found)
-                _count("import", inner or MODULE, _imports(body), found)
-                _excuse(inner or MODULE, body, found)
-        pending += [(child, inner) for child in children(node)]
+        if type(node) in _TELLING:
+            if isinstance(node, Definition):
+                scope = f"{scope}.{node.name}" if scope else node.name
+            for kind, items in _lists(node):
+                _count(kind, scope or MODULE, items, found)
+            for body in _bodies(node):
+                _excuse(scope or MODULE, body, found)
+        pending += [(child, scope) for child in children(node) if type(child) not in LEAVES]
     return found
 
 
-def _count(kind: str, scope: str, items: Iterable[tuple[str, int]], found: dict[Place, Twice]) -> None:
-    items = list(items)
-    if len({name for name, _ in items}) == len(items):
+def any_doubled(nodes: Iterable[ast.AST]) -> bool:
+    """Tell whether ``doubled`` finds anything in a tree, given all of its nodes but names and constants."""
+    return any(_is_doubled(items) for node in nodes if type(node) in _TELLING for _kind, items in _lists(node))
+
+
+def _lists(node: ast.AST) -> Iterator[tuple[str, list[tuple[str, int]]]]:
+    """Yield what a node holds that should differ: the kind of it, and each name with its 1-based line."""
+    match node:
+        case ast.ClassDef():
+            yield "field", [*_fields(node)]
+            yield "value", [*constants(node)]
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            yield "parameter", [*_parameters(node.args)]
+        case ast.Call():
+            if len(node.keywords) > 1:
+                yield "keyword", [(keyword.arg, keyword.value.lineno) for keyword in node.keywords if keyword.arg]
+            return
+        case ast.Dict():
+            yield "key", [*_keys(node.keys)]
+        case ast.Set():
+            yield "entry", [*_keys(node.elts)]
+        case ast.Assign(targets=[ast.Name(id="__all__")]) | ast.AugAssign(target=ast.Name(id="__all__")):
+            if isinstance(node.value, ast.List | ast.Tuple):
+                yield "entry", [*_constants(node.value.elts)]
+    for body in _bodies(node):
+        yield "definition", [*_definitions(body)]
+        yield "import", [*_imports(body)]
+
+
+def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    for field in ("body", "orelse", "finalbody"):
+        body = getattr(node, field, None)
+        if isinstance(body, list):
+            yield body
+
+
+def _is_doubled(items: Sequence[tuple[str, int]]) -> bool:
+    return len({name for name, _line in items}) < len(items)
+
+
+def _count(kind: str, scope: str, items: Sequence[tuple[str, int]], found: dict[Place, Twice]) -> None:
+    if not _is_doubled(items):
         return
     counts = Counter(name for name, _ in items)
     for name, line in items:

@@ -154,6 +154,14 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
             pending += children(found)
 
 
+def inner_nodes(tree: ast.AST) -> list[ast.AST]:
+    """Return ``tree`` and what ``children`` knows below it, but names and constants, in no particular order."""
+    found = [tree]
+    for node in found:  # which grows meanwhile
+        found += [child for child in children(node) if type(child) not in LEAVES]
+    return found
+
+
 def statements(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Yield ``nodes`` and the statements, handlers and cases in them, those of inner definitions included."""
     pending = list(nodes)
