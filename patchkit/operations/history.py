@@ -22,17 +22,8 @@ from patchkit.operations.sources import Workspace, fetch_release, load_workspace
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
 from patchkit.trees.git import GitTree
-from patchkit.trees.git_log import (
-    CommitFiles,
-    blobs_at,
-    blobs_in_batches,
-    count_everything,
-    moved_to,
-    read_everything,
-    read_graph,
-    subject_of,
-    tags,
-)
+from patchkit.trees.git_log import count_everything, moved_to, read_everything, read_graph, subject_of, tags
+from patchkit.trees.git_texts import CommitFiles, blobs_at, blobs_in_batches
 from patchkit.trees.git_times import UNKNOWN, day, seconds
 from patchkit.trees.interface import SourceTree
 from patchkit.trees.layout import seen

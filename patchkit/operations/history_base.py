@@ -14,7 +14,7 @@ from patchkit.operations.history_states import Chain, Link
 from patchkit.operations.sources import Workspace
 from patchkit.store.lock import text_digest
 from patchkit.trees.git import GitTree
-from patchkit.trees.git_log import CommitFiles
+from patchkit.trees.git_texts import CommitFiles
 from patchkit.trees.interface import SourceTree
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Whether a revision that git does not find was never there, or a damaged clone lost it.
+"""Whether a revision that git does not find was never there, or a damaged clone lost it; and what mends one.
 
 git says "missing" of both: of a branch that nobody fetched, and of one whose commit went with a pack or with the folder
 of alternates. The first is mended by a fetch, the second is not.
@@ -7,7 +7,9 @@ of alternates. The first is mended by a fetch, the second is not.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 Run = Callable[[Sequence[str]], tuple[int, bytes, str]]
 """Runs a git command: exit status, output, complaints."""
@@ -24,16 +26,28 @@ def damage(run: Run, revision: str) -> str | None:
     name = _STEPS.split(revision, maxsplit=1)[0] or "HEAD"
     status, out, complaints = run(["rev-parse", "--verify", "--quiet", "--end-of-options", name])
     named = out.decode("ascii", "replace").strip()
-    # A whole id names itself, whether or not there is such an object.
-    if status == 0 and named != name.lower():
+    if status == 0:
         gone, _out, said = run(["cat-file", "-e", named])
+        if gone == 0:
+            # What is there, and what it leads to, is held against its id.
+            _status, _out, said = run(["rev-parse", "--verify", f"{named}^{{}}"])
         complaints = f"{complaints}\n{said}"
-        if gone != 0:
+        # A whole id names itself, whether or not there is such an object.
+        if gone != 0 and named != name.lower():
             return f"{name} is {named}, which is not there{_words(complaints)}"
-    elif status == 0:
-        _gone, _out, complaints = run(["cat-file", "-e", named])
     words = _words(complaints)
     return f"{name} cannot be read{words}" if words else None
+
+
+def how_to_fetch_the_rest(run: Run, repository: Path) -> str | None:
+    """Return how a partial clone gets what it lacks; None when ``repository`` is no partial clone."""
+    status, _out, _complaints = run(["config", "--get-regexp", r"^(remote\..*\.promisor|extensions\.partialclone)$"])
+    if status != 0:
+        return None
+    return (
+        f"{repository} is a partial clone, and lacks objects; fetch the rest with "
+        f"git -C {shlex.quote(str(repository))} fetch --refetch --no-filter, or use a full clone"
+    )
 
 
 def _words(complaints: str) -> str:

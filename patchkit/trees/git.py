@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from patchkit.errors import TreeError, UnsafePathError
-from patchkit.trees.git_objects import FOLDER, AnotherObjectError, GitObjects
+from patchkit.trees.clone_damage import how_to_fetch_the_rest
+from patchkit.trees.git_objects import FOLDER, Folder, GitObjects, ObjectError
 from patchkit.trees.git_program import GitProgram, opened
 from patchkit.trees.paths import checked
 
@@ -138,20 +140,51 @@ class GitTree:
         with self._talking(blob, path):
             return self._objects.blob(blob)
 
+    def contents(self, wanted: Mapping[str, str], room: int | None = None) -> dict[str, bytes]:
+        """Return the bytes of blobs from anywhere in the history; ``wanted`` is path by blob id.
+
+        With ``room``, of the first that have as many bytes together, and of one in any case. Raises TreeError with the
+        path of one that is missing, damaged, or larger than any file that is read.
+        """
+        with self._talking(paths=wanted):
+            return dict(zip(wanted, self._objects.blobs([*wanted], room), strict=False))
+
+    def folders(self, wanted: Mapping[str, str]) -> Mapping[str, Folder]:
+        """Return mode and object id of what is in folders from anywhere in the history, by name, for each folder.
+
+        ``wanted`` is what to call a folder in an error, by its id or what names it, such as ``COMMIT^{tree}``. Raises
+        TreeError.
+        """
+        with self._talking(paths=wanted):
+            return self._objects.folders(wanted)
+
+    def told_by(self, commit: str) -> bytes:
+        """Return a commit as git keeps it: a line for each thing that it says of itself, then its message."""
+        with self._talking(commit):
+            return self._objects.commit(commit)
+
     @contextmanager
-    def _talking(self, wanted: str, path: str = "") -> Iterator[None]:
-        """Say of which object, and of which file where ``path`` is given, git gives no answer, in its own words."""
+    def _talking(self, wanted: str = "", path: str = "", paths: Mapping[str, str] | None = None) -> Iterator[None]:
+        """Say of which object git gives no answer, and of which file or folder, in its own words.
+
+        ``wanted`` is the object, and ``path`` the file where it is given; or each is one of ``paths``, the path by
+        object.
+        """
         try:
             yield
-        except (ValueError, OSError) as error:
-            self._objects.forget()
-            problem = ""
-            if not isinstance(error, AnotherObjectError | TimeoutError):
+        except ObjectError as error:
+            whose = self.label if paths is None else str(self.repository)
+            name, at = wanted or error.name, path if paths is None else paths[error.name]
+            said = str(error)
+            if error.missing:
                 # The process that was asked complains of nothing.
-                _status, _out, problem = self.program.run(["cat-file", "-p", wanted])
-            said = " ".join((problem or str(error)).split())
+                _status, _out, problem = self.program.run(["cat-file", "-p", name])
+                said = problem or said
             raise TreeError(
-                f"git cannot read {f'{path} ({wanted})' if path else wanted} of {self.label}: {said}",
-                hint="objects are missing: the repository is damaged, or a partial clone that lacks them (all of them "
-                "come with `git fetch --refetch --no-filter`)",
+                f"git cannot read {f'{at} ({name})' if at else name} of {whose}: {' '.join(said.split())}",
+                hint=None if error.too_large else self._how_to_mend(),
             ) from error
+
+    def _how_to_mend(self) -> str:
+        damaged = f"the repository is damaged: git -C {shlex.quote(str(self.repository))} fsck says what else is"
+        return how_to_fetch_the_rest(self.program.run, self.repository) or damaged

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from operations import made_up as texts
-from trees.repositories import git
+from trees.repositories import git, put
 
 from patchkit.store.versions import load_versions
 
@@ -129,7 +130,7 @@ def test_texts_that_are_read_one_by_one_come_to_the_same(
 ) -> None:
     cache, answers = os.environ["PATCHKIT_CACHE"], []
     for name, most in (("one", 1), ("all", 1 << 20)):
-        monkeypatch.setattr("patchkit.trees.git_log._BATCH", most)
+        monkeypatch.setattr("patchkit.trees.git_texts._BATCH", most)
         # What another test has carried is known there.
         copied = shutil.copytree(cache, tmp_path / name, ignore=shutil.ignore_patterns("history"))
         monkeypatch.setenv("PATCHKIT_CACHE", str(copied))
@@ -138,3 +139,50 @@ def test_texts_that_are_read_one_by_one_come_to_the_same(
     assert answers[:2] == answers[2:]
     assert {done.code for done in answers} == {0}
     assert msgspec.json.decode(answers[0].out)["counts"]["carried"] == 4
+
+
+CHANGE = b"""\
+--- a/megatron/core/buffer.py
++++ b/megatron/core/buffer.py
+@@ -7,3 +7,3 @@
+     def __init__(self, size):
+-        self.size = size
++        self.size = int(size)
+         self.kind = "buffer"
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("apply", "--megatron", "1.1", "--to", "new"),
+        ("apply", "--megatron", "1.1", "--branch", "new"),
+        ("history", "--range", "core_v1.0..main"),
+        ("history", "--all"),
+        ("explain", "grads", "--onto", "core_v1.1^{}", "--from", "1.0"),
+        ("check-upstream", "--offline", "--onto", "core_v1.1^{}", "--from", "1.0"),
+        ("rebase", "--onto", "core_v1.1^{}", "--from", "1.0"),
+        ("import", "change.patch", "--base", "core_v1.1", "--name", "change"),
+    ],
+    ids=" ".join,
+)
+def test_a_text_in_the_place_of_another_one_is_told_by_every_command(
+    made_up: Command, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    # What another test has carried is known there.
+    cache = shutil.copytree(os.environ["PATCHKIT_CACHE"], tmp_path / "cache", ignore=shutil.ignore_patterns("history"))
+    monkeypatch.setenv("PATCHKIT_CACHE", str(cache))
+    monkeypatch.chdir(tmp_path)
+    Path("change.patch").write_bytes(CHANGE)
+    path = texts.path_of("buffer")
+    blob = git(repository, "rev-parse", f"core_v1.1:{path}")
+    put(repository, b"blob", texts.UPSTREAM["1.1"][path].replace(b"size", b"evil"), blob)
+    before = sorted(each.name for each in tmp_path.iterdir())
+    done = made_up(*command, "--git", repository)
+
+    told = " ".join(f"{done.out} {done.err}".split())
+    # To check-upstream a target that cannot be read is one of several; here it is its only one, and tags have moved.
+    assert done.code == (1 if command[0] == "check-upstream" else 4)
+    assert re.search(rf"{path} \({blob}\) of {repository}\S*: its content is not the one that its id stands for", told)
+    assert "this is a bug" not in told
+    assert sorted(each.name for each in tmp_path.iterdir()) == before

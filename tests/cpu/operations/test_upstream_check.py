@@ -607,7 +607,7 @@ def test_a_partial_clone_is_left_as_it_is_and_says_what_it_lacks(world: Callable
     target = target_of(look(made, repository=partial), "main")
     assert (whole.state, target.state) == ("broken", "unreachable")
     assert re.match(r"git cannot read megatron/core/buffer\.py \([0-9a-f]{40}\) of .*/partial@", target.reason)
-    assert "git fetch --refetch --no-filter" in target.next
+    assert f"git -C {partial} fetch --refetch --no-filter" in target.next
     assert contents(partial) == before
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import zlib
@@ -44,3 +45,15 @@ def claim(git_folder: Path, size: int) -> str:
     place.parent.mkdir(exist_ok=True)
     place.write_bytes(zlib.compress(b"blob %d\0abc" % size))
     return blob
+
+
+def put(repository: Path, kind: bytes, content: bytes, object_id: str | None = None) -> str:
+    """Write a loose object into a checkout or a bare repository, under its own id or another one's; return that."""
+    text = b"%b %d\0" % (kind, len(content)) + content
+    name = object_id or hashlib.sha1(text, usedforsecurity=False).hexdigest()
+    own = repository / ".git"
+    place = (own if own.is_dir() else repository) / "objects" / name[:2] / name[2:]
+    place.parent.mkdir(exist_ok=True)
+    place.unlink(missing_ok=True)
+    place.write_bytes(zlib.compress(text))
+    return name

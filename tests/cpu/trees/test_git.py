@@ -691,7 +691,7 @@ def test_an_object_that_claims_to_be_larger_than_any_source_is_not_read(reposito
     with pytest.raises(TreeError) as caught:
         GitTree(repository, "main").content(blob, "a.py")
 
-    assert caught.value.message == f"object {blob} of {repository} is larger than 256 MiB"
+    assert caught.value.message == f"git cannot read a.py ({blob}) of {repository}@main: it is larger than 256 MiB"
 
 
 @pytest.mark.parametrize(

@@ -1,26 +1,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from patchkit.core.blobs import blob_id
 from patchkit.core.history.graph import Commit
-from patchkit.errors import TreeError, UnsafePathError
+from patchkit.errors import UnsafePathError
 from patchkit.trees.git import GitTree
-from patchkit.trees.git_log import (
-    CommitFiles,
-    blobs_at,
-    blobs_in_batches,
-    read_blobs,
-    read_everything,
-    read_graph,
-    tags,
-)
+from patchkit.trees.git_log import read_everything, read_graph, tags
 
 from .histories import BEGIN, DAY, Histories
-from .repositories import claim, git
+from .repositories import git
 
 ODD = "sub dir/[a]*é.py"
 
@@ -113,74 +104,6 @@ def test_settings_of_the_user_change_nothing(clone: Histories) -> None:
     assert read_graph(tree(clone, base), None, ["a.py"]).blob(base, "a.py") == blob_id(b"1\n" * 9)
 
 
-@pytest.mark.parametrize("path", ["a.py", "deep/er/a.py"])
-def test_blobs_of_commits_are_read_from_trees(clone: Histories, path: str) -> None:
-    with_it, without = clone.commit("One", {path: b"1", "b": b"2"}), clone.commit("Two", {"c": b"2"})
-
-    assert blobs_at(tree(clone, with_it), [with_it, without], [path]) == {
-        with_it: {path: blob_id(b"1")},
-        without: {},
-    }
-
-
-def test_blobs_are_read_whatever_is_in_them(clone: Histories) -> None:
-    texts = [b"", b"\n", b"a\0b\n\n", b"no line break", f"{'0' * 40} blob 3\n".encode()]
-    tip = clone.commit("Tip", {f"{number}.py": text for number, text in enumerate(texts)})
-    wanted = {blob_id(text): "x" for text in texts}
-
-    assert read_blobs(tree(clone, tip), wanted) == {blob_id(text): text for text in texts}
-    assert CommitFiles(tree(clone, tip)).read("2.py") == b"a\0b\n\n"
-    assert CommitFiles(tree(clone, tip)).read("9.py") is None
-
-
-def test_files_that_go_together_are_read_together_and_once(clone: Histories, monkeypatch: pytest.MonkeyPatch) -> None:
-    tip = clone.commit("Tip", {"a.py": b"1", "b.py": b"2", "sub/c.py": b"3"})
-    files = CommitFiles(tree(clone, tip), ["a.py", "sub/c.py", "gone.py"])
-    asked: list[str] = []
-    ask = GitTree.ask
-
-    def told(self: GitTree, *command: str, **how: Any) -> bytes:
-        asked.append(command[0])
-        return ask(self, *command, **how)
-
-    monkeypatch.setattr(GitTree, "ask", told)
-
-    assert [files.read(path) for path in ("a.py", "sub/c.py", "gone.py", "a.py")] == [b"1", b"3", None, b"1"]
-    assert len(asked) == 3
-    assert (files.read("b.py"), len(asked)) == (b"2", 6)
-
-
-def test_blobs_come_in_batches_that_memory_has_room_for(clone: Histories, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = [b"1234", b"12345", b"", b"123456789012", b"1", b"12"]
-    tip = clone.commit("Tip", {f"{number}.py": text for number, text in enumerate(texts)})
-    wanted = {blob_id(text): "x" for text in texts}
-    monkeypatch.setattr("patchkit.trees.git_log._BATCH", 10)
-
-    found = [list(batch.values()) for batch in blobs_in_batches(tree(clone, tip), wanted)]
-    assert found == [[b"1234", b"12345", b""], [b"123456789012"], [b"1", b"12"]]
-    with pytest.raises(TreeError, match="has no blob"):
-        next(blobs_in_batches(tree(clone, tip), {**wanted, blob_id(b"lost"): "x"}))
-
-
-def test_blobs_that_are_too_large_together_are_not_read_at_once(
-    clone: Histories, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tip = clone.commit("Tip", {"a.py": b"123456", "b.py": b"12345"})
-    monkeypatch.setattr("patchkit.trees.git_log.LARGEST", 10 << 20)
-    monkeypatch.setattr("patchkit.trees.git_log._sizes", lambda _tree, wanted: dict.fromkeys(wanted, 6 << 20))
-
-    with pytest.raises(TreeError) as caught:
-        CommitFiles(tree(clone, tip), ["a.py", "b.py"]).read("a.py")
-    assert caught.value.message == f"a.py, b.py of {clone.folder} are larger than 10 MiB together"
-
-
-def test_a_blob_that_is_not_there_is_named_with_its_file(clone: Histories) -> None:
-    tip = clone.commit("Tip", {"a.py": b"1"})
-    lost = blob_id(b"lost")
-    with pytest.raises(TreeError, match=rf"has no blob {lost}, which is a/b\.py at some commit"):
-        read_blobs(tree(clone, tip), {blob_id(b"1"): "a.py", lost: "a/b.py"})
-
-
 def test_a_link_is_not_followed(clone: Histories) -> None:
     base = clone.commit("Base", {"a.py": b"1"})
     blob = git(clone.folder, "rev-parse", f"{base}:a.py")
@@ -219,13 +142,3 @@ def test_everything_is_every_branch_and_tag_once(clone: Histories) -> None:
         ("a.py", blob_id(b"3"), "Remote"),
         ("a.py", None, "Tagged"),
     ]
-
-
-def test_a_blob_that_claims_to_be_larger_than_any_source_is_not_read(clone: Histories) -> None:
-    commit = clone.commit("Base", {"a.py": b"1"})
-    blob = claim(clone.folder, 99_999_999_999)
-
-    with pytest.raises(TreeError) as caught:
-        read_blobs(tree(clone, commit), {blob_id(b"1"): "a.py", blob: "b.py"})
-
-    assert caught.value.message == f"b.py ({blob}) of {clone.folder} is larger than 256 MiB"
