@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -60,8 +59,7 @@ def with_history(
         return Named(report)
     base = carried.base
     try:
-        clone = _Clone(repository)
-        olds, news = (clone.revisions(side, instead) for side in (base, target))
+        olds, news = _revisions(repository, (base, target), instead)
     except TreeError as error:
         lacks = isinstance(error, RevisionNotFoundError) and repository.shallow
         why_not = f"{error.message}{', and is shallow' if lacks else ''}"
@@ -90,37 +88,30 @@ def with_history(
     return Named(replace(report, hunks=tuple(hunks)), notes, lasting=not unnamed and not any(edges.values()))
 
 
-class _Clone:
-    """Revisions of one repository, all of them read by the same git process."""
+def _revisions(repository: GitProgram, sides: Sequence[Target], instead: Sequence[Target]) -> list[list[GitTree]]:
+    """Return the commit of each side; of one without, those of releases up to it that the clone has, newest first.
 
-    def __init__(self, repository: GitProgram) -> None:
-        self._repository = repository
-        self._first: GitTree | None = None
+    Raises TreeError when the clone lacks the commit of a side itself.
+    """
+    from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
 
-    def revisions(self, side: Target, instead: Sequence[Target]) -> list[GitTree]:
-        """Return the commit of ``side``; of one without, those of releases up to it that the clone has, newest first.
+    wanted = [[side.commit] if side.commit is not None else _earlier(side, instead) for side in sides]
+    found = {tree.revision: tree for tree in GitTree.several(repository, [name for names in wanted for name in names])}
+    for side in sides:
+        if side.commit is not None and side.commit not in found:
+            # There is something to say about it.
+            found[side.commit] = GitTree(repository, side.commit)
+    return [[found[name] for name in names if name in found] for names in wanted]
 
-        Raises TreeError when the clone lacks the commit of ``side`` itself.
-        """
-        if side.commit is not None:
-            return [self._at(side.commit)]
-        from packaging.version import Version  # noqa: PLC0415 - 15 ms that other commands do without
 
-        limit = Version(side.as_of)
-        earlier = [other for other in instead if other.release and other.commit and Version(other.as_of) <= limit]
-        found: list[GitTree] = []
-        for other in sorted(earlier, key=lambda other: Version(other.as_of), reverse=True):
-            with suppress(RevisionNotFoundError):
-                found.append(self._at(str(other.commit)))
-        return found
+def _earlier(side: Target, instead: Sequence[Target]) -> list[str]:
+    """Return the commits of those releases of ``instead`` that are no younger than ``side``, newest first."""
+    from packaging.version import Version  # noqa: PLC0415 - 15 ms that other commands do without
 
-    def _at(self, commit: str) -> GitTree:
-        from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
-
-        if self._first is None:
-            self._first = GitTree(self._repository, commit)
-            return self._first
-        return self._first.at(commit)
+    limit = Version(side.as_of)
+    earlier = [other for other in instead if other.release and Version(other.as_of) <= limit]
+    earlier.sort(key=lambda other: Version(other.as_of), reverse=True)
+    return [other.commit for other in earlier if other.commit]
 
 
 def _same_text(revisions: Sequence[GitTree], path: str, tree: SourceTree | None) -> GitTree | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,12 +48,13 @@ class GitTree:
         *,
         download: bool = True,
         _shared: GitObjects | None = None,
+        _commit: str | None = None,
     ) -> None:
         self.revision = revision
         self._objects = GitObjects(opened(repository, download=download)) if _shared is None else _shared
         self.program = self._objects.program
         self.repository = self.program.repository
-        self.commit = self.program.commit(revision)
+        self.commit = self.program.commit(revision) if _commit is None else _commit
         """The 40 hexadecimal digits of the commit."""
 
     @property
@@ -69,6 +70,16 @@ class GitTree:
     def at(self, revision: str) -> GitTree:
         """Return another revision of the same repository, read in the same way by the same git process."""
         return GitTree(self.repository, revision, _shared=self._objects)
+
+    @classmethod
+    def several(cls, repository: GitProgram, revisions: Iterable[str]) -> list[GitTree]:
+        """Return those of some revisions that there are, each read by the same git process; git is asked for them once.
+
+        Raises TreeError.
+        """
+        shared = GitObjects(repository)
+        found = repository.commits(list(revisions))
+        return [cls(repository, name, _shared=shared, _commit=commit) for name, commit in found.items() if commit]
 
     def read(self, path: str) -> bytes | None:
         """Return the bytes of ``path``, or None. Raises UnsafePathError on a link."""

@@ -66,6 +66,25 @@ def test_explain_opens_a_clone_once(made: World, opened: Opened) -> None:
     assert opened() == ([GitFolder(repository / ".git", repository / ".git")], 1)
 
 
+def test_explain_asks_once_for_the_commits_of_all_releases(
+    made: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = made.repository()
+    trace = tmp_path / "trace"
+    monkeypatch.setenv("GIT_TRACE", str(trace))
+    told = explain_hunks(made.series, "first", None, "2.0", base="1.0", repository=repository, cache=made.cache)
+    asked = [line.partition("built-in: git ")[2] for line in trace.read_text().splitlines()]
+
+    assert any(each.hunk.commits for each in told.hunks)
+    assert [" ".join(each.split()[:2]) for each in asked if each] == [
+        "rev-parse --absolute-git-dir",
+        "cat-file '--batch-check=%(objectname)",
+        "blame --porcelain",
+        "blame --porcelain",
+        "log --no-walk=unsorted",
+    ]
+
+
 def test_rebase_opens_a_clone_once(made: World, tmp_path: Path, opened: Opened) -> None:
     repository = made.repository()
     around = Surroundings(today="2026-01-02", cache=made.cache, edit_dir=tmp_path / "edit")

@@ -5,9 +5,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -706,3 +707,23 @@ def test_how_a_git_without_words_ended_is_told(
     with pytest.raises(TreeError) as caught:
         program.output("ls-tree", "main")
     assert caught.value.message == f"git ls-tree failed in {repository}: {said}"
+
+
+def test_several_revisions_are_asked_for_at_once_and_those_that_are_not_there_left_out(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = git(repository, "rev-parse", "v1^{commit}")
+    program = GitProgram(repository)
+    asked: list[str] = []
+    run = GitProgram.run
+
+    def told(self: GitProgram, command: Sequence[str], **how: Any) -> tuple[int, bytes, str]:
+        asked.append(command[0])
+        return run(self, command, **how)
+
+    monkeypatch.setattr(GitProgram, "run", told)
+    found = GitTree.several(program, ["v1", "none", "0" * 40, "HEAD\nHEAD", commit, "v1:megatron"])
+
+    assert [(tree.revision, tree.commit) for tree in found] == [("v1", commit), (commit, commit)]
+    assert [tree.read("megatron/core/a.py") for tree in found] == [b"a\n"] * 2
+    assert asked == ["cat-file"]
