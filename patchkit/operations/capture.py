@@ -160,7 +160,7 @@ def _ignored(tree: SourceTree, repository: Path | None, place: Path | None) -> f
     """Return the files that git ignores in a checkout, or in a folder that was made of one."""
     if repository is None or place is None or has_record_of_wheel(tree):
         return frozenset()
-    from patchkit.trees.git_program import ignored_files  # noqa: PLC0415 - git only where it is asked for
+    from patchkit.trees.git_ignored import ignored_files  # noqa: PLC0415 - git only where it is asked for
 
     return ignored_files(repository, place)
 

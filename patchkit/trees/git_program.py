@@ -12,9 +12,9 @@ from pathlib import Path
 from patchkit.errors import RevisionNotFoundError, TreeError
 from patchkit.reading import read_regular
 from patchkit.trees.clone_damage import damage
-from patchkit.trees.git_folder import GitFolder, files_below, files_read, files_tried, guessed, logs, refuse_odd_files
+from patchkit.trees.git_folder import GitFolder, files_read, files_tried, guessed, logs, refuse_odd_files
 from patchkit.trees.git_names import asked
-from patchkit.trees.git_run import begun, ended, run_git
+from patchkit.trees.git_run import PLACES, begun, ended, run_git
 from patchkit.trees.git_settings import (
     FILES,
     LARGEST_SETTINGS,
@@ -27,8 +27,6 @@ from patchkit.trees.git_settings import (
     pairs,
 )
 
-_SOON_TOLD = 5
-"""Seconds for who works here, which can be asked of the user instead."""
 _SOON = 60
 """Seconds for a question that takes milliseconds."""
 _LONGEST = 900
@@ -82,7 +80,7 @@ class GitProgram:
         as long as it is not told where the repository is.
         """
         question = ["rev-parse", "--absolute-git-dir", "--git-common-dir"]
-        environment = {**dict.fromkeys(_PLACES), _CEILING: self._above()}
+        environment = {**dict.fromkeys(PLACES), _CEILING: self._above()}
         try:
             status, out, problem = run_git(question, self.repository, environment=environment, seconds=_SOON)
         except TimeoutError as error:
@@ -254,7 +252,7 @@ class GitProgram:
         return _SOON if "GIT_NO_LAZY_FETCH" in self.environment else _LONGEST
 
     def _environment(self, more: Mapping[str, str]) -> dict[str, str | None]:
-        return {**dict.fromkeys(_PLACES), _CEILING: self._above(), **self.environment, **more}
+        return {**dict.fromkeys(PLACES), _CEILING: self._above(), **self.environment, **more}
 
     def _refuse_odd_names(self, command: Sequence[str], stdin: bytes) -> None:
         """Raise TreeError when git would wait for a file that a word of the command names, taken for a revision."""
@@ -278,11 +276,6 @@ _OF_AN_ID = re.compile(rb"[0-9a-f]{40}")
 _ROOT = Path("/")
 _BY_SETTINGS = re.compile(r"@\{(?:u|upstream|push)\}", re.IGNORECASE)
 _WAITS = "is there a named pipe among its files, or does the disk not answer?"
-_PLACES = (
-    *("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"),
-    *("GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_QUARANTINE_PATH"),
-)
-"""Variables that say where a repository is, or a part of it: inside a hook, those of the hook's own one."""
 _CEILING = "GIT_CEILING_DIRECTORIES"
 
 
@@ -303,38 +296,3 @@ def ask_repository(repository: Path | GitProgram, *command: str, stdin: bytes = 
     # The first is for git 2.45 and later; to older ones a transport that is not allowed does the same.
     environment = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
     return opened(repository).output(*command, stdin=stdin, environment=environment)
-
-
-def ignored_files(repository: Path, folder: Path) -> frozenset[str]:
-    """Return the files below ``folder`` that git ignores there by its rules, and those of ``repository``.
-
-    The folder need not be a checkout; its own .gitignore files have their say. Raises TreeError.
-    """
-    refuse_odd_files(folder, files_below(folder))
-    program = GitProgram(repository)
-    program.refuse_odd_setting("core.excludesfile", folder)
-    where = {"GIT_WORK_TREE": os.fspath(folder.resolve()), **program.with_files}
-    command = ("ls-files", "--others", "--ignored", "--exclude-standard", "-z")
-    listing = program.output(*command, environment=where)
-    return frozenset(os.fsdecode(path) for path in listing.split(b"\0") if path)
-
-
-def identity(folder: Path) -> str | None:
-    """Return name and address of whoever works in ``folder``, as git knows them, or None.
-
-    What git would make up out of the names of user and machine does not count, nor does it matter whether the folder is
-    in a repository.
-    """
-    found: list[str] = []
-    for variable, setting in (("GIT_AUTHOR_NAME", "user.name"), ("GIT_AUTHOR_EMAIL", "user.email")):
-        value = os.environ.get(variable)
-        if not value:
-            try:
-                _status, printed, _problem = run_git(["config", "--get", setting], folder, seconds=_SOON_TOLD)
-            except (TreeError, TimeoutError):
-                return None
-            value = os.fsdecode(printed)
-        if not value:
-            return None
-        found.append(value.strip())
-    return f"{found[0]} <{found[1]}>"

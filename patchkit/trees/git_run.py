@@ -12,6 +12,11 @@ from patchkit.errors import TreeError
 from patchkit.trees.git_settings import OWN_SETTINGS
 
 _ENGLISH = {"LANGUAGE": "C", "LC_ALL": "C"}
+PLACES = (
+    *("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"),
+    *("GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_QUARANTINE_PATH"),
+)
+"""Variables that say where a repository is, or a part of it: inside a hook, those of the hook's own one."""
 
 
 def run_git(

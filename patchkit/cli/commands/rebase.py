@@ -132,7 +132,7 @@ def command(
     elif drop:
         result = abort(folder)
     else:
-        from patchkit.trees.git_program import identity  # noqa: PLC0415 - git only where a person signs
+        from patchkit.trees.git_identity import identity  # noqa: PLC0415 - git only where a person signs
 
         signed = Signed(author or identity(folder), reason, meant)
         result = resume(folder, around, signed=signed, skip=skip, accept=accept, accept_resolutions=accept_resolutions)

@@ -16,7 +16,8 @@ from patchkit.core.blobs import blob_id
 from patchkit.core.kept_names import MANIFEST
 from patchkit.errors import RevisionNotFoundError, TreeError, UnsafePathError, UsageError, WriteFailedError
 from patchkit.trees.git import GitTree
-from patchkit.trees.git_program import GitProgram, identity, ignored_files
+from patchkit.trees.git_ignored import ignored_files
+from patchkit.trees.git_program import GitProgram
 from patchkit.trees.git_write import CommitSpec, commit_series, export
 from patchkit.trees.interface import Edits, SourceTree
 
@@ -661,29 +662,6 @@ def test_settings_of_more_than_a_mebibyte_are_not_looked_at_and_nothing_is_downl
     lay(repository, {".git/config.worktree": b"# x\n" * (1 << 18) + b"\n"})
 
     assert GitProgram(repository).environment["GIT_NO_LAZY_FETCH"] == "1"
-
-
-def test_who_works_in_a_folder_is_what_git_was_told(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "EMAIL"):
-        monkeypatch.delenv(name, raising=False)
-    assert identity(repository) is None
-    git(repository, "config", "user.name", "Some Body")
-    assert identity(repository) is None
-    git(repository, "config", "user.email", "some@example.org")
-    assert identity(repository) == "Some Body <some@example.org>"
-    assert identity(repository / "megatron") == "Some Body <some@example.org>"
-    monkeypatch.setenv("GIT_AUTHOR_NAME", "Other")
-    assert identity(repository) == "Other <some@example.org>"
-
-
-def test_whom_git_does_not_tell_in_time_works_under_no_name(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("patchkit.trees.git_program._SOON_TOLD", 0.3)
-    os.mkfifo(tmp_path / "pipe")
-    git(repository, "config", "include.path", str(tmp_path / "pipe"))
-
-    assert identity(repository) is None
 
 
 def test_an_object_that_claims_to_be_larger_than_any_source_is_not_read(repository: Path) -> None:
