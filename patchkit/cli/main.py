@@ -10,7 +10,7 @@ import click
 
 from patchkit import __version__
 from patchkit.cli.exit_codes import ExitCode, exit_code
-from patchkit.cli.output import echo, print_error, print_json_error
+from patchkit.cli.output import echo, print_error, print_json_error, print_usage_error
 from patchkit.errors import PatchkitError, WriteFailedError
 
 _COMMANDS = (
@@ -101,7 +101,7 @@ def run(arguments: list[str], what: click.Command = patchkit, called: str = "pat
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        error.show()
+        print_usage_error(error)
         if as_json:
             print_json_error(error.format_message(), None, command)
         return int(ExitCode.USAGE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
 from typing import TYPE_CHECKING, Final, Protocol
 
 import click
@@ -13,6 +14,7 @@ from patchkit import __version__
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.rendering.printable import inert_json, no_command, one_line, styled, unbroken
 from patchkit.core.json_text import to_json
+from patchkit.core.printing import printable
 from patchkit.core.report import REPORT_SCHEMA, Problem
 from patchkit.errors import PatchkitError
 
@@ -43,9 +45,12 @@ def print_problem(problem: Problem) -> None:
     if problem.line:
         where.append(f"line {problem.line}")
     prefix = click.style("error:", fg="red", bold=True)
-    echo_lines([f"{prefix} {': '.join([*where, problem.message])}"], err=True)
+    # The colours in a name are nobody's of ours.
+    told = printable(": ".join([*where, problem.message]), but="\n\t")
+    echo_lines([f"{prefix} {told}"], err=True)
     if problem.hint:
-        echo_lines([f"  {click.style('hint:', fg='cyan')} {problem.hint}"], err=True)
+        hint = printable(problem.hint, but="\n\t")
+        echo_lines([f"  {click.style('hint:', fg='cyan')} {hint}"], err=True)
 
 
 def print_error(error: PatchkitError, command: str, *, as_json: bool) -> None:
@@ -53,6 +58,24 @@ def print_error(error: PatchkitError, command: str, *, as_json: bool) -> None:
     print_problem(Problem(error.message, hint=error.hint))
     if as_json:
         print_json_error(error.message, error.hint, command)
+
+
+def print_usage_error(error: click.ClickException) -> None:
+    """Print click's own complaint as it would, but for what the words of a command line could do to a terminal."""
+    told = _Told()
+    error.show(told)
+    text = told.getvalue().removesuffix("\n")
+    # A text of several lines is the help of a command that was given nothing (click 8.2), and none of its words are.
+    if not isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
+        text = text.replace(error.message, unbroken(error.message))
+    echo(printable(text, but="\n\t"), err=True)
+
+
+class _Told(StringIO):
+    """Takes what click prints, from which it takes out escape sequences where it finds no terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def print_json_error(message: str, hint: str | None, command: str) -> None:

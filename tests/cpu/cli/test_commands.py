@@ -110,6 +110,41 @@ def test_what_the_command_line_does_not_know_is_usage(patchkit: Command, argumen
     assert re.search(problem, ran.err)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["\x1b[31mx"], "No such command '\\x1b[31mx'."),
+        (["status", "a\x1b[2Jb\x1b[1mc"], "Got unexpected extra argument (a\\x1b[2Jb\\x1b[1mc)"),
+        (["status", "a\nerror: b"], "Got unexpected extra argument (a\\nerror: b)"),
+        (["status", "\u202egpj.x\udcff"], "Got unexpected extra argument (\\u202egpj.x\\udcff)"),
+        (["apply", "\n::error::x", "##[error]"], "Got unexpected extra arguments (\\n::error::x ## [error])"),
+        (["tms", "triage", "no\x1bne\u202e\udcff"], "Invalid value for 'LOG...': 'no\\x1bne\\u202e\ufffd': "),
+        (["status", "--in\x1b[0m"], "No such option '--in\\x1b[0m'."),
+    ],
+)
+def test_words_of_the_command_line_do_nothing_to_a_terminal_where_click_tells_them(
+    patchkit: Command, arguments: list[str], told: str
+) -> None:
+    ran = patchkit(*arguments)
+    *usage, last = ran.err.splitlines()
+
+    assert (ran.code, ran.out) == (2, "")
+    assert last.startswith(f"Error: {told}")
+    assert [line.split()[:2] for line in usage] == [["Usage:", "patchkit"], ["Try", usage[1].split()[1]], []]
+
+
+def test_colours_in_a_name_are_not_ours(patchkit: Command, tmp_path: Path) -> None:
+    ran = patchkit("apply", "--git", tmp_path / "no\x1b[31mne\x1b[2J", "--megatron", "1.1", "--to", "x")
+
+    assert (ran.code, ran.err) == (4, f"error: {tmp_path}/no\\x1b[31mne\\x1b[2J is not a git repository\n")
+
+
+def test_a_group_that_is_given_nothing_tells_its_commands(patchkit: Command) -> None:
+    ran = patchkit("tms")
+
+    assert "\n  triage  " in ran.out + ran.err
+
+
 def test_what_the_command_line_does_not_know_is_told_as_json_too(patchkit: Command) -> None:
     ran = patchkit("apply", "--format", "json", "--in")
 
