@@ -29,6 +29,7 @@ from patchkit.store.lock import read_lock
 from patchkit.store.memory import load_resolutions
 from patchkit.store.pending import drop, finish, is_pending
 from patchkit.store.series import Series, load_series
+from patchkit.store.yaml_text import writable
 
 
 def rebase(folder: Path, request: Request, around: Surroundings) -> Rebased:
@@ -46,6 +47,7 @@ def rebase(folder: Path, request: Request, around: Surroundings) -> Rebased:
     if unfinished is not None:
         raise already_open(folder, unfinished)
     refuse_odd_files(folder)
+    _refuse_odd_names(request, around)
     if around.edit_dir is not None:
         refuse_inside(folder, around.edit_dir)
     if not around.dry_run:
@@ -257,6 +259,13 @@ def _unfinished(folder: Path) -> EditDir:
     if edit_dir is None:
         raise _no_rebase(folder)
     return edit_dir
+
+
+def _refuse_odd_names(request: Request, around: Surroundings) -> None:
+    """Raise UsageError for a name that could not be written down when the rebase stops before its end."""
+    folders = (folder.resolve() for folder in (request.repository, around.edit_dir) if folder is not None)
+    for name in (request.onto, request.base or "", *map(str, folders)):
+        writable(name)
 
 
 def _no_rebase(folder: Path) -> UsageError:

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from patchkit.errors import StoreError
-from patchkit.store.yaml_text import is_text, print_yaml, reads_as_itself
+from patchkit.store.yaml_text import is_text, print_yaml, reads_as_itself, writable
 
 
 def rewrite_yaml(text: bytes, file: str, change: Callable[[Any], None]) -> bytes:
@@ -193,7 +193,7 @@ def _as_written() -> tuple[Any, Any]:
         pass
 
     def text(representer: Any, value: str) -> Any:
-        style = '"' if _BREAKS.search(value) else None if is_text(value) else "'"
+        style = '"' if _BREAKS.search(writable(value)) else None if is_text(value) else "'"
         return representer.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
     Representer.add_representer(type(None), lambda self, _: self.represent_scalar("tag:yaml.org,2002:null", "null"))

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from patchkit.core.uncollected import uncollected
-from patchkit.errors import StoreError
+from patchkit.errors import StoreError, UsageError
 
 _TEXT = "tag:yaml.org,2002:str"
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -144,21 +144,41 @@ def print_yaml(value: object, comment: str, *, blocks: bool = False) -> bytes:
     """Print plain values in block style, keys in their given order, below a comment.
 
     With ``blocks`` a text of several lines is printed as such (``|``) where YAML can, and not as one quoted line.
+    Raises UsageError as ``writable`` does.
     """
-    dumper = _BlockDumper if blocks else yaml.SafeDumper
+    dumper = _BlockDumper if blocks else _Dumper
     dumped = yaml.dump(value, Dumper=dumper, sort_keys=False, default_flow_style=False, width=1000)
     header = "".join(f"# {line}\n" for line in comment.splitlines())
     return (header + dumped).encode()
 
 
-class _BlockDumper(yaml.SafeDumper):
+def writable(text: str) -> str:
+    """Return a text that YAML can have. Raises UsageError for one with bytes that are no UTF-8.
+
+    PyYAML would print an escape for them that neither it nor any other program reads.
+    """
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise UsageError(f"{text!r} is not UTF-8, as names and texts in YAML must be") from None
+    return text
+
+
+class _Dumper(yaml.SafeDumper):
+    """Prints no text that nobody can read again."""
+
+
+class _BlockDumper(_Dumper):
     """Prints texts of several lines as literal blocks; where that would change one, PyYAML falls back to quotes."""
 
 
-_BlockDumper.add_representer(
-    str,
-    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
-)
+def _represented(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if isinstance(dumper, _BlockDumper) and "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", writable(text), style=style)
+
+
+_Dumper.add_representer(str, _represented)
 
 
 def is_text(value: str) -> bool:

@@ -11,11 +11,14 @@ from pathlib import Path
 import msgspec
 import pytest
 from operations import made_up as texts
+from operations.carried_world import World
 from trees.repositories import git, put
+from trees.snapshots import contents, snapshot
 
 from patchkit.store.versions import load_versions
 
 from .conftest import Command
+from .test_rebase import CLASH
 
 TIMES = {
     "of the year 3170843": "99999999999999 +0000",
@@ -139,6 +142,50 @@ def test_texts_that_are_read_one_by_one_come_to_the_same(
     assert answers[:2] == answers[2:]
     assert {done.code for done in answers} == {0}
     assert msgspec.json.decode(answers[0].out)["counts"]["carried"] == 4
+
+
+ODD = os.fsdecode(b"a\xffb")
+
+
+@pytest.mark.parametrize("odd", ["onto", "base", "edit_dir", "repository"])
+def test_no_rebase_is_begun_that_could_not_be_written_down(patchkit: Command, tmp_path: Path, odd: str) -> None:
+    made = World(tmp_path / "world", dict(CLASH))
+    repository = made.repository()
+    (repository / ".git" / "refs" / "heads" / ODD).write_text(git(repository, "rev-parse", "main") + "\n")
+    named: dict[str, str | Path] = {
+        "onto": "main",
+        "base": "1.0",
+        "edit_dir": tmp_path / "edit",
+        "repository": repository,
+    }
+    before = snapshot(made.series)
+    if odd == "repository":
+        repository = repository.rename(tmp_path / f"{ODD}c")
+    named |= {odd: tmp_path / f"{ODD}d" if odd == "edit_dir" else ODD, "repository": repository}
+    flags = ("--onto", "--from", "--edit-dir", "--git")
+    options = [word for pair in zip(flags, named.values(), strict=True) for word in pair]
+    done = patchkit("rebase", "--patches", made.series, *options)
+
+    (told,) = [line for line in done.err.splitlines() if line.startswith("error: ")]
+    assert (done.code, done.out) == (2, "")
+    assert re.fullmatch(r"error: '\S*a\\udcffb[cd]?' is not UTF-8, as names and texts in YAML must be", told)
+    assert (snapshot(made.series), (tmp_path / "edit").exists()) == (before, False)
+
+
+def test_a_project_is_not_begun_with_a_name_that_could_not_be_written_down(
+    patchkit: Command, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository / ".git" / "refs" / "heads" / ODD).write_text(git(repository, "rev-parse", "main") + "\n")
+    (tmp_path / "new").mkdir()
+    monkeypatch.chdir(tmp_path / "new")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    done = patchkit("init", "--megatron", ODD, "--git", repository)
+
+    assert (done.code, done.err.splitlines()[-1:]) == (
+        2,
+        ["error: 'a\\udcffb' is not UTF-8, as names and texts in YAML must be"],
+    )
+    assert contents(tmp_path / "new") == {}
 
 
 CHANGE = b"""\

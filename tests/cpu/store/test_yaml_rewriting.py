@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from patchkit.errors import StoreError
+from patchkit.errors import StoreError, UsageError
 from patchkit.store.yaml_rewriting import (
     add_entry,
     flow,
@@ -193,3 +193,12 @@ def test_what_somebody_wrote_without_quotes_stays_without() -> None:
 def test_malformed_yaml_is_not_rewritten() -> None:
     with pytest.raises(StoreError, match=r"^f\.yaml: not valid YAML: "):
         rewrite_yaml(b"a: [", "f.yaml", lambda _: None)
+
+
+def test_a_rewrite_writes_no_text_that_nobody_could_read_again() -> None:
+    def change(document: Any) -> None:
+        document["name"] = "a\udcff"
+
+    with pytest.raises(UsageError) as caught:
+        rewrite_yaml(b"name: b\n", "x.yaml", change)
+    assert caught.value.message == "'a\\udcff' is not UTF-8, as names and texts in YAML must be"

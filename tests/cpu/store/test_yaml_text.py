@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from patchkit.errors import StoreError
+from patchkit.errors import StoreError, UsageError
 from patchkit.store import yaml_text
 from patchkit.store.yaml_text import line_of, parse_yaml, print_yaml
 
@@ -150,6 +150,18 @@ def bomb(levels: int) -> bytes:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]" for level in range(1, levels)]
     return "\n".join(lines).encode() + b"\n"
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+@pytest.mark.parametrize("value", [{"a": ["b\udcff"]}, {"a\ud800": 1}, ["one\n\udcfftwo\n"]])
+def test_a_text_that_nobody_could_read_again_is_not_printed(value: object, blocks: bool) -> None:
+    with pytest.raises(UsageError, match=r"^'[^']*\\ud[^']*' is not UTF-8, as names and texts in YAML must be$"):
+        print_yaml(value, "", blocks=blocks)
+
+
+@pytest.mark.parametrize("value", [{"a": "Gr\u00fc\u00dfe\u2028 \U0001f600 \u202e"}, {"\ufeffa": "\x1b\x00"}])
+def test_any_other_text_is(value: object) -> None:
+    assert parse_yaml(print_yaml(value, ""), "x") == value
 
 
 def test_aliases_that_make_far_more_of_a_text_than_it_has_are_refused() -> None:
