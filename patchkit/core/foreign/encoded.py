@@ -2,6 +2,8 @@
 
 What comes out is what ``git mailinfo`` has: the bytes of the patch are those that were encoded, whatever the charset,
 and the message in front of it is UTF-8. What git takes as it stands where it is no such encoding is an error here.
+Lines of format=flowed are joined as RFC 3676 has it. git does so but for two mistakes: a line that goes on is joined
+with the signature behind it, and in quoted-printable the blank in front of a joined line stays.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ _PASTED = re.compile(rb"content-transfer-encoding:\s*[\"']?(?:base64|quoted-prin
 _HEADER = re.compile(rb"[A-Za-z][A-Za-z-]*:")
 _PATCH = re.compile(rb"diff -|Index: |---(?: \S|\s*\Z)")
 """Where git takes the message to end."""
+_JOINED: Final = "joined as RFC 3676 has it"
 _ENCODINGS: Final = ("base64", "quoted-printable")
 _AS_IT_IS: Final = ("", "7bit", "8bit", "binary")
 
@@ -133,11 +136,11 @@ class _Decoder:
         in_message = True
         for leaf, begin, stop in leaves:
             in_message = self._leaf(leaf, begin, stop, in_message=in_message)
-            what = leaf.encoding or ("format=flowed" if leaf.flowed else "")
-            if what and what not in told:
-                told.add(what)
-                message = f"the mail was in {what}, and is decoded as git am does"
-                self.repairs.append(Repair("decoded", self.name, leaf.line + 1, message))
+            for what, how in ((leaf.encoding, "decoded as git am does"), (leaf.flowed and "format=flowed", _JOINED)):
+                if what and what not in told:
+                    told.add(what)
+                    message = f"the mail was in {what}, and is {how}"
+                    self.repairs.append(Repair("decoded", self.name, leaf.line + 1, message))
         if boundary and self.lines[-1]:
             self._put([(b"", end)])
         return end
@@ -246,7 +249,7 @@ class _Decoder:
             made = [(self.raw[at], at + 1) for at in range(begin, end)]
         self._refuse_pasted(made)
         if part.flowed:
-            made = unflowed(made, delsp=part.delsp)
+            made = unflowed(made, delsp=part.delsp, encoded=bool(part.encoding))
         if in_message:
             message = next((at for at, (line, _) in enumerate(made) if _PATCH.match(line)), len(made))
             made[:message] = self._recoded(made[:message], part)

@@ -82,25 +82,30 @@ def _bound(lines: int, at: int, name: str) -> None:
         raise PatchFormatError(name, at + 1, f"decoded, it has more than {MOST_LINES:,} lines")
 
 
-def unflowed(made: Numbered, *, delsp: bool) -> Numbered:
-    """Return lines without the breaks and blanks that format=flowed put in (RFC 3676)."""
+def unflowed(made: Numbered, *, delsp: bool, encoded: bool) -> Numbered:
+    """Return lines without the breaks and blanks that format=flowed put in (RFC 3676).
+
+    Of text that was ``encoded`` carriage returns stay, as git leaves them; of any other git takes them before it looks.
+    """
     found: Numbered = []
     held: list[bytes] = []
     begun = 0
     for raw, number in made:
         line = raw.removesuffix(b"\r")
+        end = raw[len(line) :] if encoded else b""
         begun = begun if held else number
         if line == b"-- ":
             if held:
-                found.append((b"".join(held), begun))
+                found.append((b"".join([*held, end]), begun))
                 held = []
-            found.append((line, number))
+            # No line goes on with it, however the one in front ends: git would write both as one.
+            found.append((line + end, number))
             continue
         line = line.removeprefix(b" ")
         if line.endswith(b" "):
             held.append(line[:-1] if delsp else line)
         else:
-            found.append((b"".join([*held, line]), begun))
+            found.append((b"".join([*held, line, end]), begun))
             held = []
     return [*found, (b"".join(held), begun)] if held else found
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+import quopri
+from collections.abc import Callable, Iterator
 from email import policy
 from email.message import EmailMessage
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from trees.repositories import git
 
 from patchkit.core.foreign.diffs import ForeignPatch, Repair
+from patchkit.core.foreign.encoded import decoded
 from patchkit.core.foreign.lenient import read_foreign
 from patchkit.core.foreign.mail import is_cover_letter
 from patchkit.core.foreign.transfer import MOST_LINES
@@ -132,6 +134,54 @@ def test_every_encoding_that_was_taken_off_is_told_with_the_line_that_says_so() 
             ("base64", "the mail was in base64, and is decoded as git am does"),
         )
     ]
+
+
+JOINED = "the mail was in format=flowed, and is joined as RFC 3676 has it"
+
+
+@pytest.mark.parametrize("encoding", ["", "quoted-printable", "base64"])
+def test_that_lines_were_joined_is_told_beside_the_encoding(encoding: str) -> None:
+    text = flowed(MESSAGE + ODD)
+    if encoding:
+        heads, body = text.split(b"\n\n", 1)
+        code = base64.encodebytes(body) if encoding == "base64" else quopri.encodestring(body)
+        text = heads + f"\nContent-Transfer-Encoding: {encoding}\n\n".encode() + code
+    told = [repair.message for repair in read_foreign(text, "p").repairs if repair.rule == "decoded"]
+
+    assert told == ([f"the mail was in {encoding}, and is decoded as git am does"] if encoding else []) + [JOINED]
+
+
+FLOWED = "Content-Type: text/plain; charset=utf-8; format=flowed"
+
+
+@pytest.mark.parametrize(
+    ("body", "joined"),
+    [
+        ("one \ntwo\n", "one two\n"),
+        (" one \n two\n", "one two\n"),
+        # git writes `one -- `.
+        ("one \n-- \n2\n", "one \n-- \n2\n"),
+        ("one\n-- \n", "one\n-- \n"),
+        ("--  \n2\n", "--  2\n"),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["8bit", "base64", "quoted-printable"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_lines_of_a_flowed_mail_are_joined_as_its_standard_has_it(
+    body: str, joined: str, encoding: str, wide: bool
+) -> None:
+    written = (body.replace("\n", "\r\n") if wide else body).encode()
+    codes: dict[str, Callable[[bytes], bytes]] = {
+        "8bit": bytes,
+        "base64": base64.encodebytes,
+        "quoted-printable": quopri.encodestring,
+    }
+    text = f"{HEADS}{FLOWED}\nContent-Transfer-Encoding: {encoding}\n\n".encode() + codes[encoding](written)
+    lines = decoded(text, "p").lines
+    # Those of a mail's own lines are not of its text.
+    kept = joined.replace("\n", "\r\n") if wide and encoding == "base64" else joined
+
+    assert b"\n".join(lines).partition(b"\n\n")[2].rstrip(b"\n") == kept.encode().rstrip(b"\n")
 
 
 def encoded(body: str, encoding: str = "quoted-printable") -> bytes:
