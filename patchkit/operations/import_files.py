@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
+import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -13,10 +14,11 @@ from msgspec.structs import replace
 from patchkit.core.foreign.diffs import ForeignFile, ForeignPatch
 from patchkit.core.foreign.lenient import read_foreign
 from patchkit.core.foreign.mail import is_cover_letter, mail_number
-from patchkit.core.foreign.quilt import read_quilt_series, stripped
+from patchkit.core.foreign.quilt import Listed, read_quilt_series, stripped
 from patchkit.core.foreign.transfer import MOST_LINES
+from patchkit.core.paths import shown
 from patchkit.errors import TreeError, UnsafePathError, UsageError
-from patchkit.reading import LARGEST, read_given, read_regular
+from patchkit.reading import LARGEST, kind_of, read_given, read_regular
 from patchkit.trees.paths import checked
 
 MAX_SIZE = LARGEST
@@ -92,7 +94,7 @@ def _folder_files(folder: Path) -> list[tuple[Path, int | None]]:
         listed = read_quilt_series(_read(_within(folder, series)), str(series))
         if not listed:
             raise UsageError(f"{series} names no patch")
-        return [(_within(folder, folder / checked(str(PurePosixPath(one.name)))), one.strip) for one in listed]
+        return [(_listed(folder, series, one), one.strip) for one in listed]
     try:
         entries = sorted(folder.iterdir())
     except OSError as error:
@@ -109,6 +111,24 @@ def _folder_files(folder: Path) -> list[tuple[Path, int | None]]:
             hint="name the files themselves, in their order",
         )
     return [(one, None) for _, one in sorted(zip(numbers, found, strict=True), key=lambda pair: pair[0] or 0)]
+
+
+def _listed(folder: Path, series: Path, one: Listed) -> Path:
+    """Return the file that a line of quilt's series file names.
+
+    Raises UnsafePathError for a name that leads elsewhere or is none, TreeError where there is no such file.
+    """
+    where = f"{series}:{one.line}"
+    try:
+        path = _within(folder, folder / checked(str(PurePosixPath(one.name))))
+        mode = path.stat().st_mode
+    except UnsafePathError as error:
+        raise UnsafePathError(f"{where}: {error.message}", hint=error.hint) from error
+    except OSError as error:
+        raise TreeError(f"{where}: cannot read {shown(one.name)}: {error.strerror}") from error
+    if not stat.S_ISREG(mode):
+        raise TreeError(f"{where}: cannot read {shown(one.name)}: it is no regular file but {kind_of(mode)}")
+    return path
 
 
 def _within(folder: Path, path: Path) -> Path:

@@ -199,7 +199,38 @@ def test_a_name_in_quilts_series_that_leads_out_of_the_folder_is_refused(
     with pytest.raises(UnsafePathError) as raised:
         read_files([folder])
 
-    assert raised.value.message == reason.format(folder=folder, above=tmp_path)
+    assert raised.value.message == f"{folder}/series:1: {reason.format(folder=folder, above=tmp_path)}"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        (b"a\0.patch", "'a\\x00.patch' is not a path inside a tree: it has a NUL"),
+        (b".", "'.' is not a path inside a tree: a part of it is '.' or '..'"),
+        (b"./", "'.' is not a path inside a tree: a part of it is '.' or '..'"),
+        (b"a\xff.patch", "cannot read 'a\\udcff.patch': No such file or directory"),
+        (b"none.patch -p0", "cannot read 'none.patch': No such file or directory"),
+        (b"x.patch/y", "cannot read 'x.patch/y': Not a directory"),
+        (b"debian", "cannot read 'debian': it is no regular file but a folder"),
+        (b"n" * 300, f"cannot read '{'n' * 300}': File name too long"),
+    ],
+)
+def test_a_name_in_quilts_series_that_is_no_file_is_told_with_the_line(
+    tmp_path: Path, name: bytes, reason: str
+) -> None:
+    lay(tmp_path, {"series": b"# first\nx.patch\n" + name + b"\n", "x.patch": DIFF, "debian/a": b""})
+
+    with pytest.raises((UnsafePathError, TreeError)) as raised:
+        read_files([tmp_path])
+
+    assert raised.value.message == f"{tmp_path}/series:3: {reason}"
+
+
+def test_quilts_series_may_name_a_file_whose_name_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"a\xff.patch")).write_bytes(DIFF)
+    (tmp_path / "series").write_bytes(b"a\xff.patch\n")
+
+    assert read_files([tmp_path]).paths == (tmp_path / os.fsdecode(b"a\xff.patch"),)
 
 
 def test_quilts_series_may_name_files_below_the_folder_and_links_within_it(tmp_path: Path) -> None:
@@ -228,7 +259,8 @@ def test_a_named_pipe_that_a_series_file_names_is_not_waited_for(tmp_path: Path)
     with pytest.raises(TreeError) as raised:
         read_files([tmp_path])
 
-    assert raised.value.message == f"cannot read {tmp_path / 'a.patch'}: it is no regular file but a named pipe"
+    said = "cannot read 'a.patch': it is no regular file but a named pipe"
+    assert raised.value.message == f"{tmp_path}/series:1: {said}"
 
 
 def test_a_pipe_that_is_named_is_read(tmp_path: Path) -> None:
