@@ -14,6 +14,8 @@ _OTHER_MBOX = re.compile(rb"From [^\n]{0,900}?\d:\d\d:\d\d\D{1,10}\d{4}")
 _HEADER = re.compile(r"([!-9;-~]+):[ \t]*(.*)")
 _LONGEST: Final = 10_000
 """Characters of a header that are read: to decode a long one takes the square of its length."""
+_LONGEST_LINE: Final = 8 * _LONGEST
+"""Bytes of a line that are looked at: four are the most of a character, and a name is in front."""
 
 
 class Fields(msgspec.Struct, frozen=True):
@@ -42,15 +44,17 @@ def read_fields(lines: Sequence[bytes], at: int) -> Fields:
     """Read headers from 0-based line ``at`` on, up to an empty line or one that is no header."""
     found: dict[str, list[str]] = {}
     places: dict[str, int] = {}
-    last = ""
+    last, room = "", 0
     while at < len(lines):
-        line = lines[at].decode("utf-8", "replace").rstrip("\r")
-        if match := _HEADER.fullmatch(line):
-            last = match[1].lower()
+        raw = lines[at][:_LONGEST_LINE]
+        if last and raw[:1] in (b" ", b"\t"):
+            if room > 0:
+                found[last].append(raw.decode("utf-8", "replace").strip())
+                room -= len(found[last][-1]) + 1
+        elif match := _HEADER.fullmatch(raw.decode("utf-8", "replace").rstrip("\r")):
+            last, room = match[1].lower(), _LONGEST - len(match[2])
             found[last] = [match[2]]
             places[last] = at
-        elif last and line[:1] in (" ", "\t"):
-            found[last].append(line.strip())
         else:
             break
         at += 1

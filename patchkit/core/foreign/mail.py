@@ -60,8 +60,7 @@ def read_head(lines: list[bytes]) -> MailHead:
     headers = fields.values
     if "subject" not in headers or "from" not in headers:
         return MailHead(commit=commit or "")
-    text = [line.decode("utf-8", "replace").rstrip("\r") for line in lines]
-    body, quoted = _body(text, fields.end)
+    body, quoted = _body(lines, fields.end)
     author, day = _decoded(headers["from"]), _day(headers.get("date", ""))
     unusable: list[tuple[int, str]] = []
     if not names_somebody(author):
@@ -83,18 +82,18 @@ def read_head(lines: list[bytes]) -> MailHead:
     )
 
 
-def _body(text: list[str], start: int) -> tuple[str, tuple[int, ...]]:
+def _body(lines: list[bytes], start: int) -> tuple[str, tuple[int, ...]]:
     kept: list[str] = []
     quoted: list[int] = []
-    for at in range(start, len(text)):
-        if text[at] == "---":
+    for at in range(start, len(lines)):
+        line = lines[at].decode("utf-8", "replace").rstrip("\r")
+        if line == "---":
             # What follows is a diffstat and not part of the message (git-am cuts here as well).
             break
-        if _QUOTED_FROM.match(text[at]):
+        if _QUOTED_FROM.match(line):
             quoted.append(at)
-            kept.append(text[at][1:])
-        else:
-            kept.append(text[at])
+            line = line[1:]
+        kept.append(line)
     return "\n".join(kept).strip(), tuple(quoted)
 
 

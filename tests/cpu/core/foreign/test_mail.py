@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import tracemalloc
 from encodings import aliases
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from patchkit.core.foreign.fields import mbox_commit
+from patchkit.core.foreign.fields import mbox_commit, read_fields
 from patchkit.core.foreign.mail import MailHead, is_cover_letter, mail_number, read_head
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -151,3 +152,31 @@ def test_a_cover_letter_is_number_0_and_has_no_diff() -> None:
     assert not is_cover_letter(MAIL.encode(), "p")
     assert not is_cover_letter(letter + b"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "p")
     assert not is_cover_letter(letter + b"diff --git a/x b/x\n", "p")
+
+
+@pytest.mark.parametrize("fold", [b"", b"\n "], ids=["one line", "folded"])
+def test_a_subject_of_megabytes_takes_no_more_memory_than_what_is_read_of_it(fold: bytes) -> None:
+    lines = (b"From: A <a@b>\nSubject: " + (b"s" * 70 + fold) * (8 << 20 >> 6)).split(b"\n")
+    tracemalloc.start()
+    try:
+        found = read_head(lines)
+        taken = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert (len(found.subject), found.author) == (10_000, "A <a@b>")
+    assert taken < 1 << 20
+
+
+@pytest.mark.parametrize("length", [9_998, 9_999, 10_000, 10_001, 30_000])
+def test_of_a_header_the_first_characters_are_read_however_it_is_folded(length: int) -> None:
+    text = "\U0001f600" * length
+    folded = [f" {text[at : at + 777]}".encode() for at in range(0, length, 777)]
+    found = read_fields([b"Subject:", *folded, b"From: A <a@b>", b"", b"To: x"], 0)
+
+    assert found.values == {
+        "subject": f" {' '.join(text[at : at + 777] for at in range(0, length, 777))}"[:10_000],
+        "from": "A <a@b>",
+    }
+    assert (found.lines, found.end) == ({"subject": 0, "from": len(folded) + 1}, len(folded) + 2)
+    assert read_fields([f"Subject: {text}".encode()], 0).values == {"subject": text[:10_000]}
