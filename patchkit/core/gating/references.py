@@ -12,8 +12,7 @@ import msgspec
 from patchkit.core.gating.bindings import imported
 from patchkit.core.gating.line_sets import new_lines
 from patchkit.core.gating.parsing import walk
-from patchkit.core.lines import lines_of
-from patchkit.core.merging.alignment import line_edits
+from patchkit.core.merging.alignment import edited_lines
 from patchkit.core.parts import of_part, parts_of
 
 _WORD: Final = re.compile(rb"[^\W\d][\w\x80-\xff]{2,}")
@@ -80,10 +79,8 @@ def stale_attributes(
 
 def _doubtful(base: bytes, changed: bytes, target: bytes) -> set[bytes]:
     """Return words in what the patch puts in that the base has, and that the target mentions nowhere."""
-    old, new = lines_of(base), lines_of(changed)
     # What of the base is nowhere in the target stands in lines that the target took out, which are few.
-    gone = b"".join([b"".join(old[edit.old : edit.old_end]) for edit in line_edits(base, target)])
-    brought = b"".join([b"".join(new[edit.new : edit.new_end]) for edit in line_edits(base, changed)])
+    gone, brought = edited_lines(base, target)[0], edited_lines(base, changed)[1]
     words = set(_WORD.findall(brought)) if gone else set[bytes]()
     if len(words) > _MANY:
         words.intersection_update(_WORD.findall(gone))

@@ -52,6 +52,14 @@ def line_edits(old: bytes, new: bytes) -> tuple[Edit, ...]:
     return tuple(edits(lines_of(old), lines_of(new)))
 
 
+@remembered(most=2_000_000)
+def edited_lines(old: bytes, new: bytes) -> tuple[bytes, bytes]:
+    """Return the lines of two texts that only the old one, and only the new one has at their place."""
+    found, lines, others = line_edits(old, new), lines_of(old), lines_of(new)
+    gone = b"".join([b"".join(lines[edit.old : edit.old_end]) for edit in found])
+    return gone, b"".join([b"".join(others[edit.new : edit.new_end]) for edit in found])
+
+
 def _numbered(first: Sequence[Hashable], second: Sequence[Hashable]) -> tuple[list[int], list[int]]:
     """Return the sequences with small numbers for their elements: equal if and only if the elements are."""
     elements = {*first, *second}

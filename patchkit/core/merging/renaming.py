@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence, Set
 from typing import Final
 
-from patchkit.core.lines import lines_of
-from patchkit.core.merging.alignment import line_edits
+from patchkit.core.merging.alignment import edited_lines
 from patchkit.core.merging.lexemes import LineKind, LogicalLine
 from patchkit.core.merging.logical import logical_lines
 from patchkit.core.merging.renames import Rename, applied, stands
@@ -26,10 +25,8 @@ _MANY: Final = 30
 
 def may_rename(base: bytes, changed: bytes, target: bytes) -> bool:
     """Tell whether ``renames`` can find anything: False for most, and quickly, since the texts share their lines."""
-    old, new = lines_of(base), lines_of(changed)
     # Whatever ``renames`` looks at stands in lines that one side changed.
-    gone = b"".join([b"".join(old[edit.old : edit.old_end]) for edit in line_edits(base, target)])
-    brought = b"".join([b"".join(new[edit.new : edit.new_end]) for edit in line_edits(base, changed)])
+    gone, brought = edited_lines(base, target)[0], edited_lines(base, changed)[1]
     left = set(_NAME.findall(_decoded(brought))) if gone else set()
     if len(left) > _MANY:
         counts = Counter(_WORD.findall(_decoded(gone)))

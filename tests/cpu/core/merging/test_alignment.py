@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from patchkit.core.lines import split_lines
 from patchkit.core.merging import alignment
-from patchkit.core.merging.alignment import Edit, edits, line_edits, partners
+from patchkit.core.merging.alignment import Edit, edited_lines, edits, line_edits, partners
 
 _sequences = st.lists(st.sampled_from("abcd"), max_size=12)
 
@@ -106,3 +106,8 @@ def test_edits_of_texts_are_those_of_their_lines(old: list[bytes], new: list[byt
     one, two = b"".join(old), b"".join(new)
 
     assert line_edits(one, two) == tuple(edits(split_lines(one), split_lines(two)))
+
+
+def test_the_edited_lines_are_those_of_all_edits_in_order() -> None:
+    assert edited_lines(b"a\nb\nc\nd", b"a\nx\ny\nc\n") == (b"b\nd", b"x\ny\n")
+    assert edited_lines(b"a\n", b"a\n") == (b"", b"")
