@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence, Set
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import NamedTuple
@@ -72,9 +72,17 @@ class Outline:
             number = self._outer[number]
         return found[::-1]
 
-    def names(self) -> list[tuple[int, str]]:
-        """Return the 0-based line and the qualified name of each class and function, in order."""
-        return [(header.line, self.scope(header.line, header.line + 1)) for header in self._headers]
+    def begun_at(self, lines: Container[int]) -> frozenset[str]:
+        """Return the names, not qualified, of the classes and functions that begin at 0-based ``lines``."""
+        return frozenset(header.name for header in self._headers if header.line in lines)
+
+    def names(self, among: Set[str] | None = None) -> list[tuple[int, str]]:
+        """Return the 0-based line and the qualified name of each class and function, in order.
+
+        With ``among`` only of those that by themselves are called one of them.
+        """
+        found = self._headers if among is None else [header for header in self._headers if header.name in among]
+        return [(header.line, self.scope(header.line, header.line + 1)) for header in found]
 
     def has(self, name: str) -> bool:
         """Tell whether there is a class or function with this qualified name."""

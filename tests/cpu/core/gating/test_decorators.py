@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from patchkit.core.gating.decorators import Misdecorated, misdecorated
+from patchkit.core.gating.decorators import Misdecorated, _above, misdecorated
 
 from ..programs import changed_programs
 
@@ -82,3 +82,22 @@ def test_own_base_has_none(pair: tuple[bytes, bytes]) -> None:
     base, changed = pair
 
     assert misdecorated(base, changed, base, changed) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(b"@a\n\n# c\n@b(1,\n  2)\ndef f(): pass\n", {5: (b"@a", b"@b(1,2)")}, id="over several lines"),
+        pytest.param(b"x = 1  # @a\ndef f(): pass\n", {}, id="a sign behind something"),
+        pytest.param(b"@a\nx = 1\ndef f(): pass\n", {}, id="a statement between"),
+        pytest.param(b"    @a\n@b\ndef f(): pass\n", {}, id="further left: neither of them begins there"),
+        pytest.param(b"@a\n    @b\ndef f(): pass\n", {2: (b"@a@b",)}, id="further right: it goes on"),
+        pytest.param(b"\x0c@a\r\n\x0cclass C:\r\n", {1: (b"@a",)}, id="a form feed"),
+        pytest.param(b"@a\ndef f(): pass\n@b\ndef g(): pass\n@c", {1: (b"@a",), 3: (b"@b",)}, id="one after another"),
+        pytest.param(
+            b"@a\ndef f():\n    pass\n\ndef g():\n    @b\n    def h(): pass\n", {1: (b"@a",), 6: (b"@b",)}, id="parts"
+        ),
+    ],
+)
+def test_which_decorators_stand_above_a_header(text: bytes, expected: dict[int, tuple[bytes, ...]]) -> None:
+    assert _above(text) == expected
