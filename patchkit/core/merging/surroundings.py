@@ -14,8 +14,8 @@ from patchkit.core.parts import of_part, parts_of
 from patchkit.core.remembered import remembered
 from patchkit.core.scopes import MODULE
 
-_HEADER = re.compile(rb"\n([ \t]*)(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)")
-_KEYWORDS = (b"def ", b"class ", b"def\t", b"class\t")
+_HEADER = re.compile(rb"([ \t]*)(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)")
+_KEYWORDS = re.compile(rb"def[ \t]"), re.compile(rb"class[ \t]")
 _NO_STATEMENT = b")]}#\"'"
 _DEEPEST = 100
 """Python refuses more levels of indentation. Each level costs a search to the end of what is inside of it."""
@@ -163,20 +163,22 @@ def _level(width: int) -> re.Pattern[bytes]:
 @of_part
 def _headers_in(text: bytes) -> list[tuple[Header, int]]:
     """Return the headers of a part, with lines that count from its beginning, each with where its name ends."""
-    whole = b"\n" + text
-    found: dict[int, tuple[Header, int]] = {}
+    found: dict[int, re.Match[bytes]] = {}
     # The pattern is tried where a keyword stands, since to try it at every line takes five times as long.
-    for keyword in _KEYWORDS if b"\t" in text else _KEYWORDS[:2]:
-        at = whole.find(keyword)
-        line = begin = 0
-        while at >= 0:
-            match = _HEADER.match(whole, whole.rfind(b"\n", 0, at))
+    for keyword in _KEYWORDS:
+        at = 0
+        while at >= 0 and (word := keyword.search(text, at)) is not None:
+            match = _HEADER.match(text, text.rfind(b"\n", 0, word.start()) + 1)
             if match is not None:
-                line, begin = line + whole.count(b"\n", begin, match.start()), match.start()
-                header = Header(line, _width(match[1]), match[2].decode("utf-8", "replace"))
-                found[line] = header, match.end() - 1
-            at = whole.find(keyword, at + 1)
-    return list(_shallow(found[line] for line in sorted(found)))
+                found[match.start()] = match
+            # What follows in the line is none that begins it.
+            at = text.find(b"\n", word.end())
+    headers: list[tuple[Header, int]] = []
+    line = begin = 0
+    for start in sorted(found):
+        line, begin, match = line + text.count(b"\n", begin, start), start, found[start]
+        headers.append((Header(line, _width(match[1]), match[2].decode("utf-8", "replace")), match.end()))
+    return list(_shallow(headers))
 
 
 def _shallow(headers: Iterable[tuple[Header, int]]) -> Iterator[tuple[Header, int]]:

@@ -100,6 +100,13 @@ def test_a_header_deeper_than_python_can_go_is_none() -> None:
     assert [(line, name.count(".")) for line, name in found] == [*((level, level) for level in range(100)), (120, 0)]
 
 
+def test_a_line_full_of_keywords_is_gone_through_once() -> None:
+    # A search back to the beginning of the line from each of them would take minutes.
+    lines = [b"x = '" + b"def class " * 1_000_000 + b"'\n", b"def f(): pass\n"]
+
+    assert Outline(lines).names() == [(1, "f")]
+
+
 def test_the_end_of_a_definition_is_the_next_statement_at_its_level() -> None:
     outline = Outline(split_lines(TEXT))
 
