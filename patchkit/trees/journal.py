@@ -53,10 +53,14 @@ class Journal:
     folders: tuple[str, ...]
     """Folders that the write makes, outermost first."""
 
-    def temporary(self, entry: Entry) -> str:
-        """Return the path of the file that is written first and then takes the place of ``entry``."""
-        folder, slash, _name = entry.path.rpartition("/")
-        return f"{folder}{slash}.patchkit-{self.token}-{self.entries.index(entry)}"
+    def temporaries(self) -> dict[str, str]:
+        """Return, by path of an entry, that of the file which is written first and then takes its place."""
+        # By the number of an entry among all of them: an undo of some has the names that the write had.
+        return {
+            entry.path: f"{folder}{slash}.patchkit-{self.token}-{number}"
+            for number, entry in enumerate(self.entries)
+            for folder, slash, _name in [entry.path.rpartition("/")]
+        }
 
 
 Own: TypeAlias = Callable[[str], bool]
@@ -118,10 +122,7 @@ def load(state_dir: Path, own: Own = anywhere) -> Journal:
         if schema != _SCHEMA:
             raise _unreadable(state_dir, f"it has schema {schema}, and this patchkit reads {_SCHEMA}")
         journal = msgspec.json.decode(text, type=Journal)
-        # A tree of a stranger may come with a journal. A name made of its parts must lead nowhere else either.
-        for path in (*journal.folders, *(entry.path for entry in journal.entries)):
-            if not own(checked(path)):
-                raise _unreadable(state_dir, f"{path!r} is no file that was written from here")
+        _refuse_other_names(journal, own, state_dir)
         return journal
     except (OSError, ValueError, RecursionError) as error:
         raise _unreadable(state_dir, str(error)) from error
@@ -184,6 +185,20 @@ def _discard(folder: Path) -> None:
         finally:
             os.close(descriptor)
         folder.rmdir()
+
+
+def _refuse_other_names(journal: Journal, own: Own, state_dir: Path) -> None:
+    """Raise InterruptedWriteError where a name is none that a write from here could have."""
+    # A tree of a stranger may come with a journal. A name made of its parts must lead nowhere else either.
+    for path in (*journal.folders, *(entry.path for entry in journal.entries)):
+        if not own(checked(path)):
+            raise _unreadable(state_dir, f"{path!r} is no file that was written from here")
+    seen: set[str] = set()
+    for entry in journal.entries:
+        # Temporary files are told apart by the path of their entry.
+        if entry.path in seen:
+            raise _unreadable(state_dir, f"it has {entry.path!r} twice")
+        seen.add(entry.path)
 
 
 def _unreadable(state_dir: Path, reason: str) -> InterruptedWriteError:

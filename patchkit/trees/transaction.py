@@ -130,7 +130,8 @@ def _put_back(root: Path, journal: Journal, progress: Interrupted, state_dir: Pa
             hint=f"put these files right and remove {state_dir / 'journal'}, "
             "or give them back the content they had and run this again",
         )
-    written = [entry for entry in journal.entries if entry.path in progress.written]
+    gone_ahead = frozenset(progress.written)
+    written = [entry for entry in journal.entries if entry.path in gone_ahead]
     # All old bytes are looked at before the first file changes.
     old = [None if entry.before is None else journals.saved(state_dir, entry.before) for entry in written]
     _remove_temporaries(root, journal)
@@ -144,16 +145,17 @@ def _put_back(root: Path, journal: Journal, progress: Interrupted, state_dir: Pa
 
 def _place(root: Path, journal: Journal, contents: list[tuple[Entry, bytes | None]]) -> None:
     """Give each file its content (None: remove it), each in one step, and bring that onto the disk."""
+    temporaries = journal.temporaries()
     for entry, content in contents:
         if content is not None:
-            _write_beside(root, entry, content, journal.temporary(entry))
+            _write_beside(root, entry, content, temporaries[entry.path])
     for entry, content in contents:
         with parent_folder(root, entry.path) as folder:
             name = _name(entry.path)
             if content is None:
                 os.unlink(name, dir_fd=folder)
             else:
-                os.replace(_name(journal.temporary(entry)), name, src_dir_fd=folder, dst_dir_fd=folder)
+                os.replace(_name(temporaries[entry.path]), name, src_dir_fd=folder, dst_dir_fd=folder)
             os.fsync(folder)
 
 
@@ -182,8 +184,7 @@ def _owner(folder: int, name: str) -> tuple[int, int] | None:
 
 
 def _remove_temporaries(root: Path, journal: Journal) -> None:
-    for entry in journal.entries:
-        path = journal.temporary(entry)
+    for path in journal.temporaries().values():
         with suppress(FileNotFoundError, NotADirectoryError), parent_folder(root, path) as folder:
             os.unlink(_name(path), dir_fd=folder)
 

@@ -80,7 +80,7 @@ def test_every_name_that_patchkit_uses_in_a_tree_is_kept(tmp_path: Path) -> None
             MemoryTree({}).manifest_path,
             f"{folder.state_dir.relative_to(tmp_path)}/lock",
             f"{installed.state_dir.relative_to(tmp_path)}/journal/journal.json",
-            Journal("apply", "1f", (entry,), ()).temporary(entry),
+            Journal("apply", "1f", (entry,), ()).temporaries()[entry.path],
             building.name,
         ]
 
