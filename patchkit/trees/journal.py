@@ -17,7 +17,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from patchkit.core.blobs import blob_id
-from patchkit.errors import InterruptedWriteError
+from patchkit.errors import InterruptedWriteError, UnsafePathError
 from patchkit.reading import read_regular
 from patchkit.trees.paths import checked
 
@@ -124,7 +124,7 @@ def load(state_dir: Path, own: Own = anywhere) -> Journal:
         journal = msgspec.json.decode(text, type=Journal)
         _refuse_other_names(journal, own, state_dir)
         return journal
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError, UnsafePathError) as error:
         raise _unreadable(state_dir, str(error)) from error
 
 

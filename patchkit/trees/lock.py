@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from patchkit.errors import TreeBusyError, UnsafePathError
+from patchkit.reading import kind_of
 
 _NAME = "lock"
 
@@ -43,11 +44,14 @@ def exclusive(state_dir: Path, tree: str) -> Iterator[None]:
 
 @contextmanager
 def shared(state_dir: Path, tree: str) -> Iterator[None]:
-    """Keep writers out while looking, without writing anything. Raises TreeBusyError while one is at work."""
+    """Keep writers out while looking, without writing anything.
+
+    Raises TreeBusyError while one is at work, UnsafePathError.
+    """
     descriptor = None
     # Where nobody left a lock there is nobody to wait for; who may not read it may not write the tree either.
     with suppress(OSError):
-        descriptor = os.open(state_dir / _NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = _open(state_dir / _NAME, os.O_RDONLY)
     try:
         if descriptor is not None:
             _lock(descriptor, fcntl.LOCK_SH, tree)
@@ -64,7 +68,7 @@ def _locked_file(state_dir: Path, tree: str) -> int:
         try:
             if not stat.S_ISDIR(state_dir.lstat().st_mode):
                 raise UnsafePathError(f"{state_dir} is no folder, and patchkit keeps its notes there")
-            descriptor = os.open(state_dir / _NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+            descriptor = _open(state_dir / _NAME, os.O_RDWR | os.O_CREAT)
         except FileNotFoundError:
             continue  # the holder removed the folder between two of our calls
         except OSError:
@@ -79,6 +83,31 @@ def _locked_file(state_dir: Path, tree: str) -> int:
             os.close(descriptor)
             raise
         os.close(descriptor)
+
+
+def _open(file: Path, flags: int) -> int:
+    """Open the lock, which may have come with a tree. Raises UnsafePathError for anything but a file, OSError."""
+    try:
+        # Without O_NONBLOCK, opening a named pipe would wait for its writer.
+        descriptor = os.open(file, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        # The words for a link, a folder or a socket do not say what it is.
+        with suppress(OSError):
+            _refuse_irregular(file, file.lstat().st_mode)
+        raise error
+    try:
+        _refuse_irregular(file, os.fstat(descriptor).st_mode)
+    except UnsafePathError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _refuse_irregular(file: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        raise UnsafePathError(f"{file} is no lock of patchkit but {kind_of(mode)}", hint="remove it")
 
 
 def _lock(descriptor: int, kind: int, tree: str) -> None:

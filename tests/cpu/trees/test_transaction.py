@@ -6,8 +6,10 @@ import json
 import os
 import shutil
 import signal
+import socket
 import stat
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -443,15 +445,45 @@ def test_an_undo_does_not_look_for_each_of_its_files_among_all_of_them(
     assert compared == []
 
 
-def test_a_journal_cannot_lead_out_of_the_tree(tmp_path: Path) -> None:
-    text = (
-        b'{"schema": 1, "operation": "x", "token": "", "folders": [], "entries": '
-        b'[{"path": "../outside", "before": null, "after": null, "mode": 420}]}'
-    )
-    root = lay(tree(tmp_path / "t"), {".patchkit/journal/journal.json": text})
+@pytest.mark.parametrize("path", ["../outside", "."])
+@pytest.mark.parametrize("key", ["entries", "folders"])
+def test_a_journal_cannot_lead_out_of_the_tree(tmp_path: Path, path: str, key: str) -> None:
+    planted = {"schema": 1, "operation": "x", "token": "", "folders": [], "entries": []}
+    planted[key] = [{"path": path, "before": None, "after": None, "mode": 420} if key == "entries" else path]
+    root = lay(tree(tmp_path / "t"), {".patchkit/journal/journal.json": json.dumps(planted).encode()})
 
-    with pytest.raises(UnsafePathError):
-        undo(root)
+    for look in (left_behind, undo, write):
+        with pytest.raises(InterruptedWriteError) as caught:
+            look(root)
+        assert caught.value.message == (
+            f"an earlier write was cut short and its journal {root / '.patchkit' / 'journal'} cannot be read: "
+            f"{path!r} is not a path inside a tree: a part of it is '.' or '..'"
+        )
+
+
+def bind_socket(place: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(place))
+
+
+LOCKS: dict[str, Callable[[Path], None]] = {
+    "a named pipe": os.mkfifo,
+    "a folder": Path.mkdir,
+    "a link": lambda place: place.symlink_to("elsewhere"),
+    "a socket": bind_socket,
+}
+
+
+@pytest.mark.parametrize("kind", LOCKS)
+def test_a_lock_that_is_no_file_is_named_and_nobody_waits_for_it(tmp_path: Path, kind: str) -> None:
+    root = lay(tree(tmp_path / "t"), {".patchkit/journal/journal.json": b"{}"})
+    lock = root / ".patchkit" / "lock"
+    LOCKS[kind](lock)
+
+    for look in (left_behind, undo, write):
+        with pytest.raises(UnsafePathError) as caught:
+            look(root)
+        assert (caught.value.message, caught.value.hint) == (f"{lock} is no lock of patchkit but {kind}", "remove it")
 
 
 def test_a_journal_gives_no_file_the_rights_of_whoever_puts_it_back(tmp_path: Path) -> None:
