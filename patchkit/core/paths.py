@@ -12,6 +12,8 @@ _WILD = re.compile(r"[*?]")
 
 _LONGEST: Final = 4000
 """Characters; systems take paths of 4096 bytes, the root's own included (PATH_MAX)."""
+DEEPEST: Final = 256
+"""Folders in each other; no project has a tenth of that. Much goes through folders by recursion, such as rmtree."""
 
 
 def why_outside(path: str) -> str | None:
@@ -23,6 +25,7 @@ def why_outside(path: str) -> str | None:
     parts = path.split("/")
     objections = (
         (len(path) > _LONGEST, f"it has more than {_LONGEST} characters"),
+        (is_too_deep(path), f"it is nested more than {DEEPEST} folders deep"),
         (path.startswith("/"), "it is absolute"),
         ("\\" in path, "it has a backslash"),
         ("\0" in path, "it has a NUL"),
@@ -34,9 +37,14 @@ def why_outside(path: str) -> str | None:
     return next((reason for applies, reason in objections if applies), None)
 
 
+def is_too_deep(path: str) -> bool:
+    """Tell whether a file at ``path`` has more folders above it than a tree may have in each other."""
+    return path.count("/") > DEEPEST
+
+
 def shown(path: str) -> str:
-    """Return a path for a message: quoted, and cut where it is too long for any system."""
-    return repr(path if len(path) <= _LONGEST else path[:80] + "...")
+    """Return a path for a message: quoted, and cut where it is too long for any system, or too deep."""
+    return repr(path[:80] + "..." if len(path) > _LONGEST or is_too_deep(path) else path)
 
 
 def is_glob(pattern: str) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from patchkit.core.paths import DEEPEST, is_too_deep, shown
 from patchkit.errors import TreeError, UnsafePathError, UsageError
 from patchkit.trees.git import LINK, SUBMODULE, GitTree
 from patchkit.trees.git_folder import GitFolder, refuse_links
@@ -46,7 +47,9 @@ def export(tree: GitTree, destination: Path, edits: Edits) -> None:
     for path in edits:
         checked(path)
     entries = {entry.path: entry for entry in tree.entries()}
-    _refuse_links(tree.label, {path: entry.mode for path, entry in entries.items()}, edits)
+    modes = {path: entry.mode for path, entry in entries.items()}
+    _refuse_deep(tree.label, modes)
+    _refuse_links(tree.label, modes, edits)
     with new_folder(destination) as folder:
         for path, entry in entries.items():
             if entry.mode == SUBMODULE:
@@ -74,6 +77,7 @@ def commit_series(repository: Path, revision: str, branch: str, commits: Sequenc
     _refuse_branch(program, repository, branch, ref)
     refuse_links(GitFolder(program.folder, program.common), ref)
     modes = {entry.path: entry.mode for entry in tree.entries()}
+    _refuse_deep(tree.label, modes)
     made = [tree.commit]
     nothing = "0" * len(tree.commit)
     with tempfile.TemporaryDirectory(prefix="patchkit-") as folder:
@@ -144,6 +148,13 @@ def _refuse_clash(path: str, modes: Mapping[str, int]) -> None:
         raise TreeError(f"{path} cannot be made: {above} is a file")
     if any(other.startswith(f"{path}/") for other in modes):
         raise TreeError(f"{path} cannot be made: it is a folder")
+
+
+def _refuse_deep(label: str, modes: Mapping[str, int]) -> None:
+    """Refuse a revision that no folder is made of, for a branch as well: who checks it out has that folder."""
+    for path in modes:
+        if is_too_deep(path):
+            raise UnsafePathError(f"{label}: {shown(path)} is nested more than {DEEPEST} folders deep")
 
 
 def _refuse_links(label: str, modes: Mapping[str, int], edits: Edits) -> None:

@@ -15,10 +15,6 @@ from patchkit.unfinished import unfinished
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-_DEEPEST = 256
-"""Folders in each other; no project has a tenth of that."""
-
-
 class FolderWriter:
     """Takes the files of a folder under construction; a path that was written before is an error (OSError)."""
 
@@ -57,9 +53,6 @@ class FolderWriter:
     def _make(self, folder: str) -> None:
         if folder in self._made:
             return
-        if folder.count("/") >= _DEEPEST:
-            # Whoever goes through such a tree later does so by recursion: rmtree, for one.
-            raise UnsafePathError(f"{folder[:40]}... is nested more than {_DEEPEST} folders deep")
         self._make(folder.rpartition("/")[0])
         os.mkdir(f"{self._root}/{folder}")  # noqa: PTH102 - a Path for each of hundreds of files costs more than the call
         self._made.add(folder)

@@ -552,6 +552,7 @@ def test_what_cannot_be_a_branch_is_a_usage_error(repository: Path, branch: str)
         (spec({"megatron": b"where a folder is"}), TreeError),
         (spec({"../outside": b""}), UnsafePathError),
         (spec({".git/hooks/post-checkout": b""}), UnsafePathError),
+        (spec({"a/" * 257 + "b": b""}), UnsafePathError),
         (spec({"linked": b""}), UnsafePathError),
         (spec({"megatron/link.py": None}), UnsafePathError),
     ],
@@ -565,6 +566,38 @@ def test_a_series_that_git_or_we_refuse_makes_no_branch(
         commit_series(repository, "v1", "series", [spec({"a": b"a"}), bad])
 
     assert state(repository) == before
+
+
+def with_a_file_in_folders(repository: Path, depth: int) -> None:
+    """Make the branch ``deep``: what v1 has, and one file more."""
+    blob = git(repository, "rev-parse", "v1:run.sh")
+    git(repository, "update-index", "--add", "--cacheinfo", f"100644,{blob},{'a/' * depth}b")
+    tree = git(repository, "write-tree")
+    git(repository, "branch", "deep", git(repository, "commit-tree", tree, "-m", "deep"))
+    git(repository, "reset", "-q")
+
+
+def test_a_revision_that_is_too_deep_for_a_folder_is_for_a_branch(repository: Path, tmp_path: Path) -> None:
+    with_a_file_in_folders(repository, 257)
+    before = state(repository)
+    tree = GitTree(repository, "deep")
+    said = f"{tree.label}: {'a/' * 40 + '...'!r} is nested more than 256 folders deep"
+    with pytest.raises(UnsafePathError) as caught:
+        export(tree, tmp_path / "new", {})
+    assert caught.value.message == said
+    with pytest.raises(UnsafePathError) as caught:
+        commit_series(repository, "deep", "series", [spec({"run.sh": b""})])
+    assert caught.value.message == said
+    assert ((tmp_path / "new").exists(), state(repository)) == (False, before)
+
+
+def test_a_revision_as_deep_as_a_folder_may_be_becomes_both(repository: Path, tmp_path: Path) -> None:
+    with_a_file_in_folders(repository, 256)
+    export(GitTree(repository, "deep"), tmp_path / "new", {})
+    made = commit_series(repository, "deep", "series", [spec({"run.sh": b""})])
+
+    assert (tmp_path / "new" / ("a/" * 256) / "b").read_bytes() == FILES["run.sh"]
+    assert git(repository, "rev-parse", "series") == made[0]
 
 
 def test_a_branch_made_by_somebody_else_meanwhile_is_left_alone(

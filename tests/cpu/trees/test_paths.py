@@ -51,3 +51,12 @@ def test_a_path_that_no_system_takes_is_refused_and_shown_in_part() -> None:
 
     shown = "a/" * 40 + "..."
     assert caught.value.message == f"{shown!r} is not a path inside a tree: it has more than 4000 characters"
+
+
+def test_a_file_in_256_folders_is_in_a_tree_and_one_in_257_is_not() -> None:
+    assert checked("a/" * 256 + "b") == "a/" * 256 + "b"
+    with pytest.raises(UnsafePathError) as caught:
+        checked("a/" * 257 + "b")
+
+    shown = "a/" * 40 + "..."
+    assert caught.value.message == f"{shown!r} is not a path inside a tree: it is nested more than 256 folders deep"
