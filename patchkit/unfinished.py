@@ -10,10 +10,11 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from patchkit.folders import remove
 
 _MARK = ".patchkit-"
 _DIGITS = re.compile(r"[0-9a-f]{8}")
@@ -70,7 +71,7 @@ def remove_folder(place: Path) -> None:
     sweep(place)
     leaving = place.with_name(f".{place.name}{_MARK}{os.urandom(4).hex()}")
     place.rename(leaving)
-    shutil.rmtree(leaving)
+    remove(leaving)
 
 
 def _remove_if_left(building: Path) -> None:
@@ -86,7 +87,8 @@ def _remove_if_left(building: Path) -> None:
 
 def _remove(building: Path) -> None:
     if building.is_dir() and not building.is_symlink():
-        shutil.rmtree(building, ignore_errors=True)
+        with suppress(OSError):
+            remove(building)
     elif os.path.lexists(building):
         with suppress(OSError):
             building.unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +12,7 @@ from patchkit.errors import StoreError, WriteFailedError
 from patchkit.progress import Reporter
 from patchkit.reading import read_regular
 from patchkit.store.edit_room import ROOM, leads_into_room
+from patchkit.store.files import entries
 from patchkit.store.location import VERSIONS, versions_file
 from patchkit.trees import transaction
 
@@ -29,12 +31,20 @@ def read_series_files(folder: Path) -> dict[Path, bytes]:
     Raises StoreError.
     """
     try:
-        files = [path for path in sorted(folder.rglob("*")) if not in_a_room(path, folder)]
+        files = [path for path in series_paths(folder) if path.is_file() and not path.is_symlink()]
         if versions_file(folder) == folder.parent.parent / VERSIONS:
             files.append(versions_file(folder))
-        return {path: read_regular(path) for path in files if path.is_file() and not path.is_symlink()}
+        return {path: read_regular(path) for path in files}
     except OSError as error:
         raise StoreError(str(error.filename or folder), None, f"cannot be read: {error.strerror or error}") from error
+
+
+def series_paths(folder: Path) -> list[Path]:
+    """Return everything below the folder of a series but what patchkit keeps there for itself. Raises StoreError."""
+    top = os.path.join(folder, "")  # noqa: PTH118 - compared with the strings of a walk
+    rooms = frozenset((f"{top}{STATE}", f"{top}{ROOM}"))
+    found = entries(folder, enter=lambda entry: entry.path not in rooms)
+    return sorted(path for path in found if not in_a_room(path, folder))
 
 
 def write_series_files(

@@ -10,7 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from patchkit.errors import PatchkitError, WriteFailedError
-from patchkit.operations.series_files import in_a_room, read_series_files, undo_interrupted_write, write_series_files
+from patchkit.operations.series_files import (
+    in_a_room,
+    read_series_files,
+    series_paths,
+    undo_interrupted_write,
+    write_series_files,
+)
 from patchkit.progress import Reporter
 from patchkit.store.files import refuse_odd_files
 from patchkit.store.location import VERSIONS, versions_file
@@ -129,4 +135,4 @@ def _rooms(folder: Path, place: str, names: list[str]) -> list[str]:
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and not in_a_room(path, folder))
+    return [path for path in series_paths(folder) if path.is_file()]

@@ -169,7 +169,7 @@ class EditDir:
     def _as_settled(self, patch: str) -> dict[Path, bytes]:
         """Return the drafts of a patch that is done as they were edited: a later edit is told by them."""
         place = self.folder / DRAFT / patch
-        drafts = [file for file in sorted(place.rglob("*")) if file.is_file()]
+        drafts = [file for file in entries(place) if file.is_file()]
         edited = {file: self.edited(patch, file.relative_to(place).as_posix()) for file in drafts}
         return {file: content for file, content in edited.items() if content is not None}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 import tempfile
 from contextlib import suppress
@@ -14,6 +13,7 @@ import msgspec
 
 from patchkit.core.series import Document
 from patchkit.errors import StoreError, TreeError, UsageError, WriteFailedError
+from patchkit.folders import remove
 from patchkit.reading import read_regular
 from patchkit.store.documents import parse_document
 from patchkit.store.files import write_files
@@ -75,7 +75,7 @@ def clear_room(series: Path) -> None:
     refuse_room_link(series)
     try:
         if room.is_dir() and all(_is_rubbish(entry.name) for entry in room.iterdir()):
-            shutil.rmtree(room)
+            remove(room)
     except OSError as error:
         raise WriteFailedError(f"cannot remove {error.filename}: {error.strerror or error}") from error
 
@@ -102,7 +102,7 @@ def sweep_room(series: Path) -> tuple[Path, ...]:
                 swept.append(entry)
         (room / OPEN).unlink(missing_ok=True)
         if (room / REMOVED).is_dir():
-            shutil.rmtree(room / REMOVED)
+            remove(room / REMOVED)
     except OSError as error:
         raise WriteFailedError(f"cannot remove {error.filename}: {error.strerror or error}") from error
     clear_room(series)

@@ -6,23 +6,29 @@ import contextlib
 import os
 import resource
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from patchkit.errors import UsageError, WriteFailedError
+from patchkit.core.paths import DEEPEST
+from patchkit.errors import StoreError, UsageError, WriteFailedError
+from patchkit.folders import below, everywhere
 from patchkit.reading import kind_of
 from patchkit.unfinished import unfinished
 
 
-def entries(folder: Path) -> Iterator[Path]:
-    """Yield everything below ``folder``, each folder before what is in it; what is behind a link is not below it."""
-    for place, folders, files in os.walk(folder):
-        folders.sort()
-        yield from sorted(Path(place) / name for name in (*folders, *files))
+def entries(folder: Path, *, enter: Callable[[os.DirEntry[str]], bool] = everywhere) -> Iterator[Path]:
+    """Yield everything below ``folder``, each folder before what is in it; what is behind a link is not below it.
+
+    Raises StoreError where that cannot be listed, and for more folders in each other than a tree may have.
+    """
+    try:
+        yield from (Path(entry.path) for entry in below(folder, DEEPEST, enter=enter))
+    except OSError as error:
+        raise StoreError(str(error.filename or folder), None, error.strerror or str(error)) from error
 
 
 def refuse_odd_files(folder: Path) -> None:
-    """Refuse links below ``folder``, and what is neither file nor folder. Raises UsageError.
+    """Refuse links below ``folder``, and what is neither file nor folder. Raises UsageError, and as ``entries`` does.
 
     What would be written through a link would end up elsewhere, and what is read through one comes from there; a pipe
     waits for ever, and a device has no end.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from patchkit.core.kept_names import why_kept
 from patchkit.core.paths import shown, why_outside
 from patchkit.core.series import Document
 from patchkit.errors import StoreError, TreeBusyError, WriteFailedError
+from patchkit.folders import remove
 from patchkit.store.documents import load_document, read_file
 from patchkit.store.edit_room import PENDING, ROOM, leads_into_room, make_room, refuse_room_link
 from patchkit.store.files import refuse_link, refuse_links_towards, write_files
@@ -236,6 +236,6 @@ def _done(place: Path) -> None:
 def _remove(folder: Path) -> None:
     try:
         if folder.is_dir():
-            shutil.rmtree(folder)
+            remove(folder)
     except OSError as error:
         raise WriteFailedError(f"cannot remove {error.filename}: {error.strerror or error}") from error

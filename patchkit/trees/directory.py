@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchkit.core.kept_names import MANIFEST, STATE
+from patchkit.core.paths import DEEPEST
 from patchkit.errors import NotATreeError, TreeError
+from patchkit.folders import below
 from patchkit.trees import transaction
 from patchkit.trees.interface import Edits, Interrupted
 from patchkit.trees.nofollow import parent_folder, read_file
@@ -76,7 +78,8 @@ class DirectoryTree:
         try:
             # A link above the first entry is refused as it is when reading.
             with parent_folder(self.root, f"{start}any"):
-                return iter(sorted(_files(str(self.root / under), start)))
+                pass  # no link leads there
+            return iter(sorted(_files(str(self.root / under), start)))
         except (FileNotFoundError, NotADirectoryError):
             return iter(())
         except OSError as error:
@@ -97,10 +100,9 @@ class DirectoryTree:
         start = f"{checked(under)}/" if under else ""
         try:
             with parent_folder(self.root, f"{start}any"):
-                found = sorted(_others(str(self.root / under), start))
-                return {
-                    path: os.fsencode((self.root / path).readlink()) if is_link else None for path, is_link in found
-                }
+                pass  # as above
+            found = sorted(_others(str(self.root / under), start))
+            return {path: os.fsencode((self.root / path).readlink()) if is_link else None for path, is_link in found}
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except OSError as error:
@@ -195,12 +197,10 @@ def _others(folder: str, start: str) -> Iterator[tuple[str, bool]]:
 
 def _entries(folder: str, start: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Yield path and entry of everything that is no folder below ``folder``."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if not entry.is_dir(follow_symlinks=False):
-                yield start + entry.name, entry
-            elif entry.name not in _SKIPPED:
-                yield from _entries(entry.path, f"{start}{entry.name}/")
+    above = len(os.path.join(folder, ""))  # noqa: PTH118 - a string, of which "/" has its slash
+    for entry in below(folder, DEEPEST, enter=lambda entry: entry.name not in _SKIPPED):
+        if not entry.is_dir(follow_symlinks=False):
+            yield start + entry.path[above:], entry
 
 
 def _drop_byte_code(root: Path, path: str) -> None:

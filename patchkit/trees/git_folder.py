@@ -13,7 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from patchkit.core.paths import DEEPEST
 from patchkit.errors import TreeError
+from patchkit.folders import below
 from patchkit.reading import kind_of, read_regular
 from patchkit.trees.git_names import alternates, leads_to, packs, symbolic
 
@@ -153,10 +155,16 @@ def _entries(folder: Path) -> Iterator[Path]:
 
 def _below(folder: Path) -> Iterator[Path]:
     """Yield the files below a folder, and the links to folders, which git follows."""
-    # Path.rglob takes ten times as long.
-    for where, folders, files in os.walk(folder):
-        yield from (Path(where, name) for name in files)
-        yield from (link for name in folders if (link := Path(where, name)).is_symlink())
+    yield from (Path(entry.path) for entry in _all_below(folder) if not entry.is_dir(follow_symlinks=False))
+
+
+def _all_below(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """Yield what is below a folder. Raises TreeError where more folders are in each other than a tree may have."""
+    try:
+        # Of what cannot be listed git will say what is the matter.
+        yield from below(folder, DEEPEST, unreadable=lambda _error: None)
+    except OSError as error:
+        raise TreeError(f"git cannot read {error.filename}: {error.strerror}") from error
 
 
 def _loose(objects: Path) -> Iterator[Path]:
@@ -191,9 +199,10 @@ def files_below(folder: Path) -> Iterator[Path]:
 
     Those are its .gitignore files, and what tells whether a folder is a repository of its own.
     """
-    for where, folders, files in os.walk(folder):
-        yield from (Path(where, name) for name in (*folders, *files) if name == ".gitignore")
-        if ".git" in folders or ".git" in files:
-            link = Path(where, ".git")
+    for entry in _all_below(folder):
+        if entry.name == ".gitignore":
+            yield Path(entry.path)
+        elif entry.name == ".git":
+            link = Path(entry.path)
             own = link.parent / _line(link).partition(": ")[2] if link.is_file() else link
             yield from (own / name for name in _TELLING)

@@ -87,7 +87,7 @@ def test_a_folder_goes_in_one_step_and_what_a_kill_leaves_of_it_with_the_next_sw
     (tmp_path / "place" / "inside").mkdir(parents=True)
 
     def work() -> None:
-        with mock.patch("patchkit.unfinished.shutil.rmtree", side_effect=kill_self_instead):
+        with mock.patch("patchkit.unfinished.remove", side_effect=kill_self_instead):
             remove_folder(tmp_path / "place")
 
     assert os.WIFSIGNALED(in_child(work))

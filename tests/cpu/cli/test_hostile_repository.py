@@ -18,7 +18,7 @@ from operations import made_up as texts
 from operations.carried_world import NOTES, NOTES_1, World
 from operations.history_world import BLUE, HEADED, There, text
 from trees.repositories import AUTHOR, git
-from trees.snapshots import lay
+from trees.snapshots import lay, nested
 
 from patchkit.trees import git_program
 from patchkit.trees.git_program import GitProgram
@@ -497,6 +497,18 @@ def test_a_file_of_blame_without_an_end_is_not_read(
 
     assert ("#27" in whole.out, "#27" in without.out) == (True, False)
     assert "git gave no answer" in without.out + without.err
+
+
+def test_references_in_folders_without_an_end_are_refused(made_up: Command, tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    texts.repository(repository)
+    with nested(repository / ".git" / "refs", 1200):
+        done = made_up("check-upstream", "--offline", "--git", repository)
+
+        assert (done.code, done.err.splitlines()[-1]) == (
+            4,
+            f"error: git cannot read {repository}/.git/refs{'/a' * 20}...: it is nested more than 256 folders deep",
+        )
 
 
 def test_gitignore_files_without_an_end_are_refused(made_up: Command, tmp_path: Path) -> None:

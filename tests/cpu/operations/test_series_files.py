@@ -2,15 +2,17 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 from trees.reporters import Told
-from trees.snapshots import lay, snapshot
+from trees.snapshots import lay, nested, snapshot
 
 from patchkit.core.blobs import blob_id
-from patchkit.errors import InterruptedWriteError, UnsafePathError
-from patchkit.operations.series_files import undo_interrupted_write, write_series_files
+from patchkit.errors import InterruptedWriteError, StoreError, UnsafePathError
+from patchkit.operations.series_files import read_series_files, undo_interrupted_write, write_series_files
+from patchkit.operations.staging import staged
 from patchkit.progress import silent
 
 TEXT = b"print('planted')\n"
@@ -114,3 +116,22 @@ def test_a_series_that_is_reached_through_a_link_is_written(series: Path, tmp_pa
     write_series_files(link, {link / "new": b"x"}, [link / "lock.yaml"], operation="import", expected={})
 
     assert ((series / "new").read_bytes(), (series / "lock.yaml").exists()) == (b"x", False)
+
+
+@pytest.mark.parametrize("depth", [257, sys.getrecursionlimit() + 100])
+def test_a_series_with_folders_in_each_other_without_end_is_refused(series: Path, depth: int) -> None:
+    """Whoever copies or removes such a folder does so by recursion."""
+    with nested(series, depth):
+        said = f"{series}{'/a' * 20}...: it is nested more than 256 folders deep"
+        with pytest.raises(StoreError) as caught:
+            read_series_files(series)
+        assert caught.value.message == said
+        with pytest.raises(StoreError) as caught, staged(series):
+            pass
+        assert caught.value.message == said
+
+
+def test_what_patchkit_keeps_in_a_series_for_itself_is_not_gone_through(series: Path) -> None:
+    before = read_series_files(series)
+    with nested(series / ".rebase", 1200), nested(series / ".patchkit", 1200):
+        assert read_series_files(series) == before

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from trees.faults import killed_at
-from trees.snapshots import contents, lay
+from trees.snapshots import contents, lay, nested
 
 from patchkit.errors import StoreError, UsageError, WriteFailedError
 from patchkit.store.edit_room import clear_room, make_room, read_open, sweep_room, write_open
@@ -147,3 +147,12 @@ def test_a_room_that_is_a_link_is_refused_and_what_it_leads_to_stays(
         sweep(series)
 
     assert contents(tmp_path / "theirs") == {"letters/a": b"a", ".gitignore": b""}
+
+
+@pytest.mark.parametrize("place", ["2.0", "pending.old", "removed"])
+def test_what_is_left_of_a_rebase_is_removed_however_deep(series: Path, place: str) -> None:
+    write_open(make_room(series), series.resolve() / ".rebase" / "2.0")
+    with nested(series / ".rebase" / place, 1200):
+        sweep_room(series)
+
+        assert list(series.iterdir()) == []

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from patchkit.folders import remove
 
 
 def lay(root: Path, files: dict[str, bytes], *, mode: int = 0o644) -> Path:
@@ -32,3 +37,26 @@ def snapshot(root: Path) -> dict[str, tuple[int, bytes] | str]:
 def contents(root: Path) -> dict[str, bytes]:
     """The files below ``root``, by path."""
     return {name: value[1] for name, value in snapshot(root).items() if isinstance(value, tuple)}
+
+
+@contextmanager
+def nested(folder: Path, depth: int) -> Iterator[None]:
+    """Have so many folders ``a`` in each other below ``folder`` for a while, with a file in the last.
+
+    They are made by descriptors, since the path may be longer than any system takes. What is left of them goes away:
+    pytest clears its folders by recursion.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    place = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("a", dir_fd=place)
+        inner = os.open("a", os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = inner
+    os.close(os.open("f", os.O_WRONLY | os.O_CREAT, dir_fd=place))
+    os.close(place)
+    try:
+        yield
+    finally:
+        if (folder / "a").exists():
+            remove(folder / "a")

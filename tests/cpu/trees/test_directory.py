@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,7 @@ from patchkit.trees.installed import InstalledTree
 from patchkit.trees.interface import Interrupted, WritableTree
 
 from .faults import killed_at
-from .snapshots import contents, lay, snapshot
+from .snapshots import contents, lay, nested, snapshot
 from .wheels import MEGATRON_CORE
 
 FILES = {
@@ -328,3 +329,14 @@ def test_a_file_that_claims_to_be_larger_than_any_source_is_not_read(tmp_path: P
         DirectoryTree(tmp_path).read("setup.py")
 
     assert caught.value.message == f"cannot read {tmp_path}/setup.py: it is larger than 256 MiB"
+
+
+def test_a_tree_with_folders_in_each_other_without_end_is_an_error_and_not_a_bug(tmp_path: Path) -> None:
+    with nested(tmp_path / "megatron", 1200):
+        tree = DirectoryTree(tmp_path)
+        said = f"cannot list {tmp_path}/megatron{'/a' * 15}/...: it is nested more than 256 folders deep"
+        looks: list[Callable[[], object]] = [tree.paths, tree.others]
+        for look in looks:
+            with pytest.raises(TreeError) as caught:
+                look()
+            assert caught.value.message == said
