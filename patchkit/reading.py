@@ -10,13 +10,15 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 LARGEST = 256 << 20
 """Bytes of the largest file that is read, where no smaller number is said."""
+MOST_TOGETHER = 1 << 30
+"""Bytes of all files that one folder of ours brings into memory at once."""
 
 _PIECE = 1 << 20
 
@@ -52,6 +54,47 @@ def read_given(path: Path, most: int = LARGEST) -> bytes:
             return _read(file, path, most)
     except IsADirectoryError as error:
         raise _refused(path, errno.EISDIR, "it is no regular file but a folder") from error
+
+
+class Together:
+    """The files of one folder, read in one or several goes: how many bytes all of them may have."""
+
+    def __init__(self, folder: Path, most: int = MOST_TOGETHER) -> None:
+        self._folder = folder
+        self._most = most
+        self._left = most
+
+    def read(self, paths: Iterable[Path]) -> dict[Path, bytes]:
+        """Return the bytes of regular files by path.
+
+        Raises OSError as read_regular does, and with the name of the folder where all that were asked for have too many
+        bytes: then none of these is read.
+        """
+        sizes = {path: _size(path) for path in paths}
+        if sum(sizes.values()) > self._left:
+            self._refuse(sizes)
+        found: dict[Path, bytes] = {}
+        for path in sizes:
+            # A file may have grown meanwhile.
+            if _size(path) > self._left:
+                self._refuse([path])
+            found[path] = read_regular(path, min(LARGEST, self._left))
+            self._left -= len(found[path])
+        return found
+
+    def _refuse(self, paths: Iterable[Path]) -> NoReturn:
+        """Raise OSError for the first that is too large by itself, or for all of them."""
+        for path in paths:
+            if _size(path) > LARGEST:
+                raise _too_large(path, LARGEST)
+        raise _refused(self._folder, errno.EFBIG, f"its files have more than {self._most >> 20} MiB together")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0  # reading it says what is the matter
 
 
 def sha256_of(path: Path) -> str:
@@ -106,8 +149,12 @@ def read_open(file: BinaryIO, most: int) -> bytes | None:
 def _read(file: BinaryIO, path: Path, most: int) -> bytes:
     content = read_open(file, most)
     if content is None:
-        raise _refused(path, errno.EFBIG, f"it is larger than {most >> 20} MiB")
+        raise _too_large(path, most)
     return content
+
+
+def _too_large(path: Path, most: int) -> OSError:
+    return _refused(path, errno.EFBIG, f"it is larger than {most >> 20} MiB")
 
 
 def _irregular(path: Path, mode: int) -> OSError:

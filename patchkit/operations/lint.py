@@ -15,6 +15,7 @@ from patchkit.operations.coverage import bad_ranges, expected_hunks, variants_fo
 from patchkit.operations.regenerate import OpenSource, build_target, source_opener
 from patchkit.operations.unwritten import unwritten
 from patchkit.progress import Reporter, silent
+from patchkit.reading import Together
 from patchkit.store.documents import load_document
 from patchkit.store.location import versions_file
 from patchkit.store.lock import load_lock
@@ -69,9 +70,10 @@ def lint(
     except SourceError as error:
         return Linted((*findings, Finding("schema", error.message)), (), ())
     marked.extend(_lint_unwritten(folder / "series.yaml", document))
+    together = Together(folder)
     for entry in document.patches:
         try:
-            patch = load_patch(folder / entry.name, entry.name, entry.depends)
+            patch = load_patch(folder / entry.name, entry.name, entry.depends, together)
         except SourceError as error:
             findings.append(Finding("schema", error.message))
             continue

@@ -10,7 +10,7 @@ from pathlib import Path
 from patchkit.core.kept_names import leads_into_state
 from patchkit.errors import StoreError, WriteFailedError
 from patchkit.progress import Reporter
-from patchkit.reading import read_regular
+from patchkit.reading import Together
 from patchkit.store.edit_room import ROOM, leads_into_room
 from patchkit.store.files import entries
 from patchkit.store.location import VERSIONS, versions_file
@@ -34,7 +34,7 @@ def read_series_files(folder: Path) -> dict[Path, bytes]:
         files = [path for path in series_paths(folder) if path.is_file() and not path.is_symlink()]
         if versions_file(folder) == folder.parent.parent / VERSIONS:
             files.append(versions_file(folder))
-        return {path: read_regular(path) for path in files}
+        return Together(folder).read(files)
     except OSError as error:
         raise StoreError(str(error.filename or folder), None, f"cannot be read: {error.strerror or error}") from error
 

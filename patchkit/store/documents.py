@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,7 +12,7 @@ import msgspec
 
 from patchkit.core.marks import first_mark
 from patchkit.errors import StoreError
-from patchkit.reading import LARGEST, read_regular
+from patchkit.reading import LARGEST, Together, read_regular
 from patchkit.store.cache import ContentCache, default_cache
 
 T = TypeVar("T")
@@ -29,6 +30,14 @@ def read_file(path: Path, most: int = LARGEST) -> bytes:
         return read_regular(path, most)
     except OSError as error:
         raise StoreError(str(path), None, error.strerror or str(error)) from error
+
+
+def read_files(paths: Iterable[Path], together: Together) -> dict[Path, bytes]:
+    """Return the bytes of several of our files by path. Raises StoreError, also where they have too many."""
+    try:
+        return together.read(paths)
+    except OSError as error:
+        raise StoreError(str(error.filename), None, error.strerror or str(error)) from error
 
 
 def load_document(kind: type[T], path: Path) -> T:

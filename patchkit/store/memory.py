@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 
 from patchkit.core.rebasing.memory import Resolution
-from patchkit.store.documents import load_document
+from patchkit.reading import Together
+from patchkit.store.documents import parse_document, read_files
 
 RESOLUTIONS = "resolutions"
 
@@ -23,7 +24,8 @@ def load_resolutions(folder: Path) -> dict[str, Resolution]:
     Raises StoreError that names file, key and line.
     """
     files = sorted((folder / RESOLUTIONS).glob("*.yaml"))
-    return {file.stem: load_document(Resolution, file) for file in files}
+    texts = read_files(files, Together(folder))
+    return {file.stem: parse_document(Resolution, text, str(file)) for file, text in texts.items()}
 
 
 def resolution_file(key: str) -> Path:

@@ -11,7 +11,8 @@ import msgspec
 from patchkit.core.model import Patch
 from patchkit.core.series import PatchDocument, SeriesDocument
 from patchkit.errors import StoreError, UsageError
-from patchkit.store.documents import parse_document, read_file
+from patchkit.reading import Together
+from patchkit.store.documents import parse_document, read_file, read_files
 
 
 class SeriesPatch(msgspec.Struct, frozen=True):
@@ -104,6 +105,7 @@ def load_series(folder: Path) -> Series:
     series_text = read_file(folder / "series.yaml")
     document = parse_document(SeriesDocument, series_text, str(folder / "series.yaml"))
     patches: list[SeriesPatch] = []
+    together = Together(folder)
     for position, entry in enumerate(document.patches):
         earlier = [patch.name for patch in patches]
         if entry.name in earlier:
@@ -115,19 +117,20 @@ def load_series(folder: Path) -> Series:
                     f"patches[{position}].depends",
                     f"{entry.name!r} depends on {name!r}, which does not stand before it",
                 )
-        patches.append(load_patch(folder / entry.name, entry.name, entry.depends))
+        patches.append(load_patch(folder / entry.name, entry.name, entry.depends, together))
     digest = _digest({"series.yaml": series_text} | {patch.name: patch.digest.encode() for patch in patches})
     return Series(folder, document, tuple(patches), digest)
 
 
-def load_patch(folder: Path, name: str, depends: tuple[str, ...]) -> SeriesPatch:
-    """Read one patch of a series. Raises StoreError."""
+def load_patch(folder: Path, name: str, depends: tuple[str, ...], together: Together) -> SeriesPatch:
+    """Read one patch of a series, whose files are counted ``together``. Raises StoreError."""
     file = folder / "patch.yaml"
-    text = read_file(file)
+    text = read_files([file], together)[file]
     document = parse_document(PatchDocument, text, str(file))
     if document.name != name:
         raise StoreError(str(file), "name", f"{document.name!r} differs from the folder {name!r}")
-    texts = {variant.file: read_file(folder / "variants" / variant.file) for variant in document.variants}
+    found = read_files([folder / "variants" / variant.file for variant in document.variants], together)
+    texts = {path.name: content for path, content in found.items()}
     return SeriesPatch(folder, document, depends, texts, _digest({"patch.yaml": text, **texts}))
 
 

@@ -11,8 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from trees.snapshots import lay
 
-from patchkit.reading import read_given, read_open, read_regular, sha256_of
+from patchkit.reading import Together, read_given, read_open, read_regular, sha256_of
 from patchkit.trees.nofollow import read_file
 
 
@@ -123,3 +124,44 @@ def test_a_digest_is_that_of_all_pieces(tmp_path: Path) -> None:
     (tmp_path / "long").write_bytes(content)
 
     assert sha256_of(tmp_path / "long") == hashlib.sha256(content).hexdigest()
+
+
+def test_files_of_one_folder_may_have_so_many_bytes_together(tmp_path: Path) -> None:
+    lay(tmp_path, {"a": b"123", "b": b"45", "c": b"6"})
+    a, b, c = (tmp_path / name for name in "abc")
+    together = Together(tmp_path, 5)
+    assert together.read([a, b]) == {a: b"123", b: b"45"}
+    with pytest.raises(OSError, match="its files have more than 0 MiB together") as caught:
+        together.read([c])
+
+    assert caught.value.filename == str(tmp_path)
+
+
+def test_files_that_are_too_large_together_are_told_before_one_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abcdef":
+        (tmp_path / name).touch()
+        os.truncate(tmp_path / name, 250 << 20)
+    monkeypatch.setattr("patchkit.reading.read_regular", lambda path, _most: pytest.fail(f"{path} is read"))
+    with pytest.raises(OSError, match="its files have more than 1024 MiB together"):
+        Together(tmp_path).read(sorted(tmp_path.iterdir()))
+
+
+def test_a_file_that_grows_meanwhile_is_not_read_beyond_what_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = tmp_path / "a", tmp_path / "b"
+    lay(tmp_path, {"a": b"123", "b": b"45"})
+    read: list[Path] = []
+
+    def read_and_grow(path: Path, most: int) -> bytes:
+        read.append(path)
+        b.write_bytes(b"456")
+        return read_regular(path, most)
+
+    monkeypatch.setattr("patchkit.reading.read_regular", read_and_grow)
+    with pytest.raises(OSError, match="together"):
+        Together(tmp_path, 5).read([a, b])
+
+    assert read == [a]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -135,3 +136,13 @@ def test_what_patchkit_keeps_in_a_series_for_itself_is_not_gone_through(series: 
     before = read_series_files(series)
     with nested(series / ".rebase", 1200), nested(series / ".patchkit", 1200):
         assert read_series_files(series) == before
+
+
+def test_files_of_a_series_that_are_too_large_together_are_not_read(series: Path) -> None:
+    for number in range(6):
+        (series / f"large-{number}").touch()
+        os.truncate(series / f"large-{number}", 250 << 20)
+    with pytest.raises(StoreError) as caught:
+        read_series_files(series)
+
+    assert caught.value.message == f"{series}: cannot be read: its files have more than 1024 MiB together"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -234,3 +235,13 @@ def test_variants_that_exchange_their_texts_change_the_digest(folder: Path) -> N
     two.write_text("first\n")
 
     assert {"series", "one"} == {name for name, digest in digests(folder).items() if before[name] != digest}
+
+
+def test_variants_that_are_too_large_together_are_not_read(folder: Path) -> None:
+    for name in ("one", "two", "three"):
+        for file in ("v1.patch", "v2.patch"):
+            os.truncate(folder / name / "variants" / file, 250 << 20)
+    with pytest.raises(StoreError) as caught:
+        load_series(folder)
+
+    assert caught.value.message == f"{folder}: its files have more than 1024 MiB together"
