@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import posixpath
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ class _Row:
     """One row as it is written."""
 
     path: str
-    """The path without quoting."""
+    """The path without quoting, as it is looked up: ``./a.py`` and ``b/../a.py`` are rows of ``a.py`` too."""
     written_path: str
     written_hash: str
     written_size: str
@@ -40,7 +41,8 @@ def update_record(record: bytes, changes: Mapping[str, bytes | None], name: str 
     """Return ``record`` with the rows of ``changes`` brought up to date.
 
     A row stays where it is; a removed file (None) loses its row; a new file gets a row at the end, in the order of
-    ``changes``. A row that records no hash or no size (as rows of byte code and of RECORD itself do) goes on recording
+    ``changes``. All rows of a file are treated alike, also ``./a.py`` beside ``a.py``. A row that records no hash or no
+    size (as rows of byte code and of RECORD itself do) goes on recording
     none. Raises ArchiveError with the number of a malformed row, counted from 1, in what is called ``name``.
     """
     rows = list(_rows(record, name))
@@ -76,7 +78,7 @@ def _rows(record: bytes, name: str = "RECORD") -> Iterator[_Row]:
         if len(fields) != 3 or not fields[0] or "," in fields[1] + fields[2]:
             raise ArchiveError(f"{name} row {number}: expected path, hash and size, found {_shown(body)}")
         written_path, written_hash, written_size = body.rsplit(",", 2)
-        yield _Row(fields[0], written_path, written_hash, written_size, text[len(body) :])
+        yield _Row(posixpath.normpath(fields[0]), written_path, written_hash, written_size, text[len(body) :])
 
 
 def _row_texts(text: str) -> Iterator[str]:

@@ -36,6 +36,28 @@ def test_a_removed_file_loses_its_row() -> None:
     assert f"{row('b.py', b'b')}\n".encode() == update_record(record, {"a.py": None})
 
 
+@pytest.mark.parametrize("other", ["./a.py", "b/../a.py", ".//a.py", '"./a.py"'])
+def test_every_row_of_a_file_is_brought_up_to_date_however_it_writes_the_name(other: str) -> None:
+    record = f"{row('a.py', b'a')}\n{row(other, b'a')}\n{row('b.py', b'b')}\n".encode()
+
+    changed = f"{row('a.py', b'longer')}\n{row(other, b'longer')}\n{row('b.py', b'b')}\n".encode()
+    assert update_record(record, {"a.py": b"longer"}) == changed
+    assert update_record(record, {"a.py": None}) == f"{row('b.py', b'b')}\n".encode()
+
+
+def test_a_file_whose_row_writes_its_name_otherwise_gets_no_second_row() -> None:
+    record = f"{row('./a.py', b'a')}\n".encode()
+
+    assert update_record(record, {"a.py": b"longer"}) == f"{row('./a.py', b'longer')}\n".encode()
+
+
+def test_a_row_of_a_renamed_folder_is_found_however_it_writes_the_name() -> None:
+    record = f"{row('./x.dist-info/a', b'a')}\n{row('./b.py', b'b')}\n".encode()
+
+    renamed = f"{row('y.dist-info/a', b'a')}\n{row('./b.py', b'b')}\n".encode()
+    assert rename_folder(record, "x.dist-info", "y.dist-info") == renamed
+
+
 def test_a_new_file_gets_a_row_at_the_end_quoted_where_csv_wants_it() -> None:
     record = f"{row('a.py', b'a')}\r\n".encode()
 
