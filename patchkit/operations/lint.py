@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from patchkit.core.authorship import objections
 from patchkit.core.model import Patch
 from patchkit.core.series import Applicability, PatchDocument, SeriesDocument
 from patchkit.core.upstream import Target, VersionsDocument, targets
@@ -121,6 +122,8 @@ def _lint_placed(folder: Path, known: tuple[Target, ...], open_source: OpenSourc
 def _lint_patch(patch: SeriesPatch, series: SeriesDocument, known: tuple[Target, ...]) -> Iterator[Finding]:
     document = patch.document
     file = patch.folder / "patch.yaml"
+    for objection in objections(document.author, document.last_update):
+        yield Finding("no-commit", f"{file}: {objection.key}: {objection.message}; {objection.hint}")
     names = list(_lint_names(file, document, series, known))
     yield from names
     # Which hunks a target needs cannot be told from a range that cannot be read.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from patchkit.core.authorship import is_day, names_somebody
+from patchkit.core.authorship import objections
 from patchkit.core.printing import printable
 from patchkit.core.report import Report
 from patchkit.core.series import PatchDocument
@@ -205,12 +205,8 @@ def _refuse_authors(workspace: Workspace, names: Sequence[str]) -> None:
     for name in names:
         document = workspace.sources.series.patch(name).document
         file = str(workspace.sources.series.folder / name / "patch.yaml")
-        if not names_somebody(document.author):
-            hint = "git takes signs from both ends of a name, and nothing is left; say who wrote the patch"
-            raise StoreError(file, "author", f"no author of a commit: {document.author!r}", hint=hint)
-        if not is_day(document.last_update):
-            hint = "git reads days of the years 1970 to 2099"
-            raise StoreError(file, "last-update", f"no date of a commit: {document.last_update}", hint=hint)
+        for objection in objections(document.author, document.last_update):
+            raise StoreError(file, objection.key, objection.message, hint=objection.hint)
 
 
 def _commit_message(document: PatchDocument, target: Target) -> str:

@@ -261,6 +261,27 @@ def test_what_is_wrong_with_the_sources_is_told_with_file_and_key_or_line(
     assert found(series) == findings
 
 
+OF_AUTHORS = "git takes signs from both ends of a name, and nothing is left; say who wrote the patch"
+OF_DAYS = "git reads days of the years 1970 to 2099"
+
+
+@pytest.mark.parametrize(
+    ("key", "old", "new", "told"),
+    [
+        ("author", "a made-up author", ". <> ;", f"no author of a commit: '. <> ;'; {OF_AUTHORS}"),
+        ("last-update", "2026-01-02", "2026-02-30", f"no date of a commit: 2026-02-30; {OF_DAYS}"),
+        ("last-update", "2026-01-02", "1969-12-31", f"no date of a commit: 1969-12-31; {OF_DAYS}"),
+        ("last-update", "2026-01-02", "2100-01-01", f"no date of a commit: 2100-01-01; {OF_DAYS}"),
+    ],
+)
+def test_whom_and_which_day_git_takes_for_no_author_is_told(
+    series: Path, key: str, old: str, new: str, told: str
+) -> None:
+    edit(series, "mode/patch.yaml", f"{key}: {old}", f'{key}: "{new}"')
+
+    assert found(series) == [("no-commit", f"FOLDER/mode/patch.yaml: {key}: {told}")]
+
+
 def test_findings_of_all_patches_are_told_at_once(series: Path) -> None:
     edit(series, "mode/patch.yaml", "group: plumbing", "group: pipes")
     edit(series, "grads/patch.yaml", "origin: Made up.\n", "")
