@@ -14,7 +14,7 @@ import msgspec
 from patchkit.core.series import Document
 from patchkit.errors import StoreError, TreeError, UsageError, WriteFailedError
 from patchkit.folders import remove
-from patchkit.reading import read_regular
+from patchkit.reading import kind_of, read_regular
 from patchkit.store.documents import parse_document
 from patchkit.store.files import write_files
 from patchkit.store.location import series_option
@@ -114,6 +114,26 @@ def refuse_room_link(series: Path) -> None:
     room = series / ROOM
     if room.is_symlink():
         raise UsageError(f"{room} is a link, and links are not followed", hint="remove it")
+
+
+def refuse_odd_room(series: Path) -> None:
+    """Raise UsageError where the room, or what has a name of ours in it, is of another kind than a rebase makes it.
+
+    Going on, or dropping the rebase, would stop in the middle. A link in the place of what dropping it takes away by
+    its name alone is no hindrance.
+    """
+    refuse_room_link(series)
+    room = series / ROOM
+    wanted = {ROOM: "a folder", **dict.fromkeys((*_PENDING, REMOVED), "a folder"), OPEN: "a file"}
+    for name, right in wanted.items():
+        place = room if name == ROOM else room / name
+        try:
+            kind = kind_of(place.lstat().st_mode)
+        except OSError:
+            continue  # it is not there, or whoever needs it says what is the matter
+        if kind != right and not (kind == "a link" and name in (OPEN, REMOVED)):
+            why = "links are not followed" if kind == "a link" else f"`patchkit rebase` has {right} there"
+            raise UsageError(f"{place} is {kind}, and {why}", hint="remove it")
 
 
 def write_open(room: Path, edit_dir: Path) -> None:

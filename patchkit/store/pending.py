@@ -23,7 +23,7 @@ from patchkit.core.series import Document
 from patchkit.errors import StoreError, TreeBusyError, WriteFailedError
 from patchkit.folders import remove
 from patchkit.store.documents import load_document, read_file
-from patchkit.store.edit_room import PENDING, ROOM, leads_into_room, make_room, refuse_room_link
+from patchkit.store.edit_room import PENDING, ROOM, leads_into_room, make_room, refuse_odd_room, refuse_room_link
 from patchkit.store.files import refuse_link, refuse_links_towards, write_files
 from patchkit.store.location import VERSIONS, versions_file
 from patchkit.unfinished import sweep
@@ -52,14 +52,16 @@ class _Listed:
         refuse_room_link(series)
         self.place = _place(series)
         refuse_links_towards(self.place.parent, f"{PENDING}/{_LIST}")
-        listed = load_document(_Pending, self.place / _LIST)
+        with _hinting(self.place):
+            listed = load_document(_Pending, self.place / _LIST)
         self.paths = _checked(series, self.place / _LIST, listed.files)
         self.removed = _checked(series, self.place / _LIST, listed.removed, goes=True)
 
     def content(self, number: int) -> bytes:
         """Return what the file of this number is to hold. Raises StoreError, UsageError."""
         refuse_link(self.place / str(number))
-        return read_file(self.place / str(number))
+        with _hinting(self.place):
+            return read_file(self.place / str(number))
 
     def begun(self) -> bool:
         """Tell whether some file is as it is to be already."""
@@ -106,10 +108,12 @@ def write_all(series: Path, files: Mapping[Path, bytes], removed: Iterable[Path]
 
 
 def is_pending(series: Path) -> bool:
-    """Tell whether a write was cut short. Raises TreeBusyError when it is under way, UsageError for a link."""
-    refuse_room_link(series)
+    """Tell whether a write was cut short.
+
+    Raises TreeBusyError when it is under way, UsageError where the room is not as a rebase makes it.
+    """
+    refuse_odd_room(series)
     place = _place(series)
-    refuse_link(place)
     if not place.is_dir():
         return False
     with _alone(place):
@@ -185,6 +189,19 @@ def _checked(series: Path, file: Path, paths: Sequence[str], *, goes: bool = Fal
 
 
 _NOT_OURS = "it lies in the folder of unfinished rebases"
+
+
+@contextmanager
+def _hinting(place: Path) -> Iterator[None]:
+    """Say what to do about a write of which a part is missing or damaged: no kill leaves one so."""
+    try:
+        yield
+    except StoreError as error:
+        error.hint = (
+            "it cannot be finished, and a part of it may be written: "
+            f"see whether the series is as it should be, then remove {place}"
+        )
+        raise
 
 
 @contextmanager

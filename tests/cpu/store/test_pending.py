@@ -209,3 +209,61 @@ def test_a_series_that_is_moved_in_the_middle_of_a_write_is_finished_where_it_is
 
     assert finish(moved) == ((moved / "a",), (moved / "c",))
     assert series_files(moved) == {"a": b"planted", "b": b"old b"}
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [("list.yaml", "No such file or directory"), ("0", "No such file or directory"), ("cut", "")],
+)
+def test_a_write_that_is_not_whole_is_told_with_what_to_do(folder: Path, missing: str, said: str) -> None:
+    place = lay(folder / ".rebase" / "pending", {"list.yaml": b"schema: 2\nfiles: [new]\nremoved: []\n", "0": b"x"})
+    if missing == "cut":
+        (place / "list.yaml").write_bytes(b"schema: 2\n")
+        missing, said = "list.yaml: the document (line 1)", "Object missing required field `files`"
+    else:
+        (place / missing).unlink()
+    lay(folder, {"new": b"old"})
+    for act in (finish, drop):
+        with pytest.raises(StoreError) as caught:
+            act(folder)
+        assert caught.value.message == f"{place}/{missing}: {said}"
+        assert caught.value.hint == (
+            "it cannot be finished, and a part of it may be written: see whether the series is as it should be, "
+            f"then remove {place}"
+        )
+    assert (folder / "new").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("name", ["", "pending", "pending.new", "pending.old", "removed"])
+def test_what_is_no_folder_where_a_rebase_has_one_is_named(folder: Path, name: str) -> None:
+    place = folder / ".rebase" / name
+    place.parent.mkdir(exist_ok=True)
+    place.write_bytes(b"")
+    with pytest.raises(UsageError) as caught:
+        is_pending(folder)
+
+    assert caught.value.message == f"{place} is a file, and `patchkit rebase` has a folder there"
+    assert caught.value.hint == "remove it"
+
+
+@pytest.mark.parametrize(("kind", "make"), [("a folder", Path.mkdir), ("a named pipe", os.mkfifo)])
+def test_what_is_no_file_where_a_rebase_has_one_is_named(folder: Path, kind: str, make: Callable[[Path], None]) -> None:
+    place = folder / ".rebase" / "open.yaml"
+    place.parent.mkdir()
+    make(place)
+    with pytest.raises(UsageError) as caught:
+        is_pending(folder)
+
+    assert caught.value.message == f"{place} is {kind}, and `patchkit rebase` has a file there"
+    assert caught.value.hint == "remove it"
+
+
+@pytest.mark.parametrize("name", ["pending", "pending.new", "pending.old"])
+def test_a_link_where_a_rebase_has_a_folder_is_named(folder: Path, name: str) -> None:
+    place = folder / ".rebase" / name
+    place.parent.mkdir()
+    place.symlink_to(folder)
+    with pytest.raises(UsageError) as caught:
+        is_pending(folder)
+
+    assert (caught.value.message, caught.value.hint) == (f"{place} is a link, and links are not followed", "remove it")
