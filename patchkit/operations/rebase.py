@@ -21,8 +21,8 @@ from patchkit.operations.rebase_session import Request, Session
 from patchkit.operations.rebase_signed import Signed
 from patchkit.operations.rebase_targets import Beyond, Upstream
 from patchkit.operations.series_files import undo_interrupted_write
-from patchkit.store.edit_dir import STATE, EditDir, State, already_open, find_open, refuse_inside
-from patchkit.store.edit_room import OPEN, clear_room, sweep_room
+from patchkit.store.edit_dir import STATE, EditDir, State, already_open, find_open
+from patchkit.store.edit_room import OPEN, clear_room, refuse_inside, sweep_room
 from patchkit.store.files import refuse_odd_files
 from patchkit.store.location import VERSIONS, series_option, versions_file
 from patchkit.store.lock import read_lock
@@ -138,7 +138,10 @@ def abort(folder: Path) -> Rebased:
     except PatchkitError:
         # Whatever became of the state: this is how to get rid of it.
         target = edit_dir.folder.name
-    return _aborted(folder, target, edit_dir.remove())
+    removed = edit_dir.remove()
+    left = edit_dir.folder.is_dir()
+    notes = (f"{edit_dir.folder} was left: it does not say that it is of a rebase of this series",) if left else ()
+    return _aborted(folder, target, removed, notes)
 
 
 def _aborted(folder: Path, target: str, removed: Sequence[Path], notes: tuple[str, ...] = ()) -> Rebased:

@@ -26,6 +26,7 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from patchkit.core.rebasing.memory import Resolution
 from patchkit.core.rebasing.rebased import PatchRebase
@@ -34,7 +35,17 @@ from patchkit.core.upstream import PinnedCommit
 from patchkit.errors import PatchkitError, StoreError, TreeError, UsageError, WriteFailedError
 from patchkit.reading import read_regular
 from patchkit.store.documents import load_document, parse_document
-from patchkit.store.edit_room import ROOM, folder_for, make_room, read_open, refuse_room_link, sweep_room, write_open
+from patchkit.store.edit_room import (
+    ROOM,
+    folder_for,
+    home_elsewhere,
+    make_room,
+    read_open,
+    refuse_inside,
+    refuse_room_link,
+    sweep_room,
+    write_open,
+)
 from patchkit.store.files import entries, refuse_odd_files, write_files
 from patchkit.store.location import series_option
 from patchkit.store.memory import RESOLUTIONS, load_resolutions, print_resolution, resolution_file
@@ -88,6 +99,8 @@ class State(Document, frozen=True, kw_only=True):
     settled: tuple[Settled, ...] = ()
     current: str
     """The patch that a person has to look at."""
+    home: str | None = None
+    """Folder of the series where the edit directory lies elsewhere, without links; None where it lies in the room."""
 
 
 class Stranger(msgspec.Struct, frozen=True):
@@ -105,11 +118,20 @@ class EditDir:
         self._series = series
         self.folder = folder
         """Where it is."""
+        self._home = home_elsewhere(series, folder)
 
     def state(self) -> State:
-        """Read the state. Raises StoreError, UsageError when the rebase was cut short before it had one."""
+        """Read the state. Raises UsageError when the rebase was cut short before it had one, StoreError."""
         self._require_state()
-        return load_document(State, self.folder / STATE)
+        state = load_document(State, self.folder / STATE)
+        if state.home != self._home:
+            # open.yaml may have come with the series, and can name the folder of another one's rebase.
+            of = (
+                f"this is a rebase of another series: {state.home}" if state.home else "it does not say of which series"
+            )
+            hint = f"drop it here with `patchkit rebase --abort{series_option(self._series)}`; {self.folder} stays"
+            raise StoreError(str(self.folder / STATE), "home", of, hint=hint)
+        return state
 
     def _require_state(self) -> None:
         if not os.path.lexists(self.folder / STATE):
@@ -164,7 +186,7 @@ class EditDir:
         wanted |= {self.folder / name: page for name, page in {**pages, ".gitignore": b"*\n"}.items()}
         wanted |= {self.folder / resolution_file(key): print_resolution(each) for key, each in resolutions.items()}
         write_files(wanted)
-        write_files({self.folder / STATE: _print(state)})
+        write_files({self.folder / STATE: _print(replace(state, home=self._home))})
 
     def _as_settled(self, patch: str) -> dict[Path, bytes]:
         """Return the drafts of a patch that is done as they were edited: a later edit is told by them."""
@@ -201,9 +223,8 @@ class EditDir:
     def remove(self) -> tuple[Path, ...]:
         """Remove everything that belongs to the rebase; return the folders. Raises WriteFailedError, TreeError."""
         refuse_room_link(self._series)
-        elsewhere = self.folder.resolve().parent.name != ROOM
         removed: tuple[Path, ...] = ()
-        if elsewhere:
+        if self._home is not None:
             # Nothing but open.yaml speaks of it, so that one goes last. What an earlier removal left is there as well.
             sweep(self.folder)
             try:
@@ -216,16 +237,15 @@ class EditDir:
         return (*sweep_room(self._series), *removed)
 
     def _is_ours(self) -> bool:
-        """Tell whether a folder elsewhere is a rebase's: open.yaml may name any. Raises TreeError."""
+        """Tell whether a folder elsewhere is of a rebase of this series: open.yaml may name any. Raises TreeError."""
         file = self.folder / STATE
         try:
-            parse_document(State, read_regular(file), str(file))
+            return parse_document(State, read_regular(file), str(file)).home == self._home
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PatchkitError):
             return False
         except OSError as error:
             # It may be one all the same, and nothing would speak of it any more.
             raise TreeError(f"cannot read {file}: {error.strerror or error}") from error
-        return True
 
 
 def find_open(series: Path) -> EditDir | None:
@@ -254,15 +274,6 @@ def claim(series: Path, folder: Path | None, name: str) -> EditDir:
     except FileExistsError:
         raise already_open(series, find_open(series)) from None
     return EditDir(series, place)
-
-
-def refuse_inside(series: Path, folder: Path) -> None:
-    """Raise UsageError for an edit directory in the series: every name there means something, or may come to."""
-    if folder.resolve().is_relative_to(series.resolve()):
-        raise UsageError(
-            f"{folder} lies in the folder of the series, where it would be taken for a part of it",
-            hint="name a folder outside of it with --edit-dir, or leave that out: the series has a place for it",
-        )
 
 
 def already_open(series: Path, edit_dir: EditDir | None) -> UsageError:

@@ -58,6 +58,23 @@ def folder_for(target: str) -> str:
     return f"target-{name}" if taken else name
 
 
+def home_elsewhere(series: Path, edit_dir: Path) -> str | None:
+    """Return what tells whose an edit directory is: the folder of the series, without links.
+
+    One in the room is of the series that it is in, also where that is moved or copied: then it is None.
+    """
+    return None if edit_dir.resolve().parent.name == ROOM else str(series.resolve())
+
+
+def refuse_inside(series: Path, folder: Path) -> None:
+    """Raise UsageError for an edit directory in the series: every name there means something, or may come to."""
+    if folder.resolve().is_relative_to(series.resolve()):
+        raise UsageError(
+            f"{folder} lies in the folder of the series, where it would be taken for a part of it",
+            hint="name a folder outside of it with --edit-dir, or leave that out: the series has a place for it",
+        )
+
+
 def make_room(series: Path) -> Path:
     """Make the folder for unfinished rebases, which git ignores, and return it. Raises WriteFailedError."""
     room = series / ROOM

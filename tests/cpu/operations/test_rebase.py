@@ -1208,6 +1208,25 @@ def test_a_damaged_open_yaml_is_named_and_can_still_be_aborted(world: Callable[.
     assert run.onto().verdict == "conflict"
 
 
+def test_the_rebase_of_another_series_is_neither_gone_on_with_nor_dropped(
+    world: Callable[..., Run], tmp_path: Path
+) -> None:
+    run = world(CLASH)
+    rebase(run.world.series, Request(onto="2.0"), replace(run.around, edit_dir=tmp_path / "edits"))
+    before = contents(tmp_path / "edits")
+    project = run.world.series.parents[1]
+    other = shutil.copytree(project, tmp_path / "other") / run.world.series.relative_to(project)
+    with pytest.raises(StoreError, match="this is a rebase of another series: "):
+        resume(other, Surroundings(today="2026-11-30"), signed=NOBODY)
+    result = abort(other)
+
+    assert (result.verdict, result.removed) == ("aborted", ())
+    left = f"{tmp_path / 'edits'} was left: it does not say that it is of a rebase of this series"
+    assert result.notes == (left,)
+    assert (contents(tmp_path / "edits"), (other / ".rebase").exists()) == (before, False)
+    assert abort(run.world.series).removed == (str(tmp_path / "edits"),)
+
+
 def test_a_write_that_was_cut_short_is_finished_whatever_became_of_open_yaml(world: Callable[..., Run]) -> None:
     run = world(CLASH)
     run.onto()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from trees.snapshots import contents
+from trees.snapshots import contents, lay
 
 from patchkit.core.carry_report import PlaceReport
 from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase
@@ -217,6 +217,46 @@ def test_a_folder_without_a_state_is_not_removed(series: Path, tmp_path: Path) -
     found.remove()
 
     assert (precious / "work").read_text() == "mine"
+
+
+def elsewhere(series: Path, place: Path) -> EditDir:
+    edit_dir = claim(series, place, "2.0")
+    edit_dir.write(STATE, texts={}, files={"m/a.py": b"text"}, pages={}, resolutions={})
+    return edit_dir
+
+
+def test_an_edit_directory_elsewhere_says_of_which_series_it_is(series: Path, tmp_path: Path) -> None:
+    elsewhere(series, tmp_path / "edits")
+    found = find_open(series)
+
+    assert found is not None
+    assert found.state() == replace(STATE, home=str(series.resolve()))
+    assert found.remove() == (tmp_path / "edits",)
+    assert contents(tmp_path) == {}
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_an_open_yaml_that_names_the_rebase_of_another_series_is_refused_and_removes_nothing_of_it(
+    series: Path, tmp_path: Path, old: bool
+) -> None:
+    """A rebase that an older patchkit began says nothing of its series, and is anybody's."""
+    theirs = elsewhere(lay(tmp_path / "theirs", {"series.yaml": b""}), tmp_path / "edits")
+    if old:
+        text = (theirs.folder / "state.yaml").read_text()
+        (theirs.folder / "state.yaml").write_text(text.replace(f"home: {tmp_path / 'theirs'}\n", ""))
+    before = contents(theirs.folder)
+    lay(series, {".rebase/open.yaml": f"edit-dir: {theirs.folder}\n".encode()})
+    found = find_open(series)
+    assert found is not None
+    with pytest.raises(StoreError) as caught:
+        found.state()
+
+    of = "it does not say of which series" if old else f"this is a rebase of another series: {tmp_path / 'theirs'}"
+    assert caught.value.message == f"{theirs.folder}/state.yaml: home: {of}"
+    assert caught.value.hint == (
+        f"drop it here with `patchkit rebase --abort --patches {series}`; {theirs.folder} stays"
+    )
+    assert (found.remove(), find_open(series), contents(theirs.folder)) == ((), None, before)
 
 
 def test_files_that_nobody_handed_out_are_strangers(series: Path) -> None:
