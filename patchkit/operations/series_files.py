@@ -8,13 +8,17 @@ from contextlib import suppress
 from pathlib import Path
 
 from patchkit.core.kept_names import leads_into_state
-from patchkit.errors import StoreError, WriteFailedError
+from patchkit.core.upstream import VersionsDocument
+from patchkit.errors import InterruptedWriteError, SourceError, StoreError, WriteFailedError
 from patchkit.progress import Reporter
 from patchkit.reading import Together
+from patchkit.store.documents import parse_document
 from patchkit.store.edit_room import ROOM, leads_into_room
 from patchkit.store.files import entries
 from patchkit.store.location import VERSIONS, versions_file
+from patchkit.store.versions import load_versions, only_adds
 from patchkit.trees import transaction
+from patchkit.trees.journal import Entry
 
 STATE = ".patchkit"
 """Folder of lock and journal below that of the series; it goes away with them."""
@@ -96,7 +100,7 @@ def undo_interrupted_write(folder: Path, reporter: Reporter) -> None:
     place = folder.resolve()
     if not place.is_dir():
         return
-    undone = transaction.undo_interrupted(_root(place), place / STATE, _Own(place))
+    undone = transaction.undo_interrupted(_root(place), place / STATE, _Own(place), _Versions(place))
     if undone is not None:
         reporter.note(f"an interrupted {undone.operation} was undone: {len(undone.written)} files were put back")
 
@@ -114,6 +118,30 @@ class _Own:
         if not path.startswith(self._start) or leads_into_state(inside) or leads_into_room(inside):
             return path == self._versions
         return True
+
+
+class _Versions:
+    """Judges what a journal in the folder of a series makes of upstream_versions.yaml above it, which is trusted."""
+
+    def __init__(self, place: Path) -> None:
+        self._file = _root(place) / VERSIONS
+        self._above = self._file.parent != place
+        self._journal = place / STATE / "journal"
+
+    def __call__(self, entry: Entry, old: bytes | None) -> None:
+        if not self._above or entry.path != VERSIONS:
+            return
+        try:
+            if old is not None and only_adds(
+                parse_document(VersionsDocument, old, VERSIONS), load_versions(self._file)
+            ):
+                return
+        except SourceError:
+            pass  # it says nothing that could be compared
+        raise InterruptedWriteError(
+            f"the journal {self._journal} would change in {self._file} what no write of a series changes",
+            hint=f"it may have come with the series: compare the file with its history, then remove {self._journal}",
+        )
 
 
 def _root(place: Path) -> Path:

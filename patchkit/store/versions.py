@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from patchkit.core.upstream import Release, Target, VersionsDocument, targets
+from msgspec.structs import replace
+
+from patchkit.core.upstream import Branch, PinnedCommit, Release, Target, VersionsDocument, targets
 from patchkit.errors import StoreError
 from patchkit.store.documents import load_document, parse_document, read_file
+
+Entry = TypeVar("Entry", Release, Branch, PinnedCommit)
 
 
 def load_versions(path: Path) -> VersionsDocument:
@@ -60,6 +64,32 @@ def add_blobs(path: Path, blobs: Mapping[str, Mapping[str, str]]) -> bytes:
                     add_entry(entry, "blobs", file, blob)
 
     return rewrite_yaml(read_file(path), str(path), change)
+
+
+def only_adds(old: VersionsDocument, new: VersionsDocument) -> bool:
+    """Tell whether ``new`` has all that ``old`` has, in its order, and differs by new targets and blob ids alone.
+
+    No write of a series does more to the file.
+    """
+    known = old.upstream
+    upstream = replace(
+        new.upstream,
+        releases=_known(new.upstream.releases, known.releases, lambda one: one.version),
+        branches=_known(new.upstream.branches, known.branches, lambda one: one.name),
+        commits=_known(new.upstream.commits, known.commits, lambda one: one.name),
+    )
+    rest = [(document.schema, document.section, document.torch_memory_saver) for document in (old, new)]
+    return rest[0] == rest[1] and upstream == known
+
+
+def _known(new: Iterable[Entry], old: Iterable[Entry], name: Callable[[Entry], str]) -> tuple[Entry, ...]:
+    """Return the entries of ``new`` that ``old`` has by name, each with the blob ids that it has there."""
+    had = {name(entry): entry.blobs for entry in old}
+    return tuple(
+        replace(entry, blobs={path: blob for path, blob in entry.blobs.items() if path in had[name(entry)]})
+        for entry in new
+        if name(entry) in had
+    )
 
 
 def add_releases(path: Path, releases: Iterable[Release], remarks: Mapping[str, Mapping[str, str]]) -> bytes:

@@ -8,7 +8,7 @@ back. A full disk shows when the temporary files are written, before the first t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,12 +68,19 @@ def interrupted(root: Path, state_dir: Path) -> Interrupted | None:
         return _progress(root, journals.load(state_dir))
 
 
-def undo_interrupted(root: Path, state_dir: Path, own: Own = anywhere) -> Interrupted | None:
+def nothing_against(_entry: Entry, _old: bytes | None) -> None:
+    """Have nothing against what a journal puts back."""
+
+
+def undo_interrupted(
+    root: Path, state_dir: Path, own: Own = anywhere, judge: Callable[[Entry, bytes | None], None] = nothing_against
+) -> Interrupted | None:
     """Put back what files held before a write that was cut short; return what it was, or None when there is none.
 
     What a write left that was cut short before it changed anything is removed too. Raises InterruptedWriteError, with
     nothing changed, when a file holds neither its old nor its new content, and when one is not ``own``: where less than
-    all below ``root`` is written, a journal that somebody planted must not say more.
+    all below ``root`` is written, a journal that somebody planted must not say more. ``judge`` is asked about each
+    entry that is put back, with its old bytes, before the first is, and raises InterruptedWriteError.
     """
     if journals.is_clean(state_dir):
         # A write that was killed as its very last call was to come leaves an empty folder.
@@ -87,7 +94,7 @@ def undo_interrupted(root: Path, state_dir: Path, own: Own = anywhere) -> Interr
         journal = journals.load(state_dir, own)
         progress = _progress(root, journal)
         try:
-            _put_back(root, journal, progress, state_dir)
+            _put_back(root, journal, progress, state_dir, judge)
         except OSError as error:
             raise WriteFailedError(
                 f"cannot put back the old files of {root}: {_reason(error)}",
@@ -122,7 +129,13 @@ def _undo_after(error: BaseException, root: Path, journal: Journal, state_dir: P
         ) from error
 
 
-def _put_back(root: Path, journal: Journal, progress: Interrupted, state_dir: Path) -> None:
+def _put_back(
+    root: Path,
+    journal: Journal,
+    progress: Interrupted,
+    state_dir: Path,
+    judge: Callable[[Entry, bytes | None], None] = nothing_against,
+) -> None:
     if progress.damaged:
         raise InterruptedWriteError(
             f"an earlier {progress.operation} of {root} was cut short, and since then these files were changed: "
@@ -134,6 +147,8 @@ def _put_back(root: Path, journal: Journal, progress: Interrupted, state_dir: Pa
     written = [entry for entry in journal.entries if entry.path in gone_ahead]
     # All old bytes are looked at before the first file changes.
     old = [None if entry.before is None else journals.saved(state_dir, entry.before) for entry in written]
+    for entry, content in zip(written, old, strict=True):
+        judge(entry, content)
     _remove_temporaries(root, journal)
     _place(root, journal, list(zip(written, old, strict=True)))
     for folder in reversed(journal.folders):

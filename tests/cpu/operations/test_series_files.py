@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,10 +13,13 @@ from trees.reporters import Told
 from trees.snapshots import lay, nested, snapshot
 
 from patchkit.core.blobs import blob_id
+from patchkit.core.upstream import PinnedCommit
 from patchkit.errors import InterruptedWriteError, StoreError, UnsafePathError
 from patchkit.operations.series_files import read_series_files, undo_interrupted_write, write_series_files
 from patchkit.operations.staging import staged
 from patchkit.progress import silent
+from patchkit.store.new_patch import extended_versions
+from patchkit.store.versions import add_blobs
 
 TEXT = b"print('planted')\n"
 
@@ -60,22 +65,72 @@ def test_a_planted_journal_removes_no_folder_outside_of_the_series(series: Path)
     assert (series.parents[1] / "empty").is_dir()
 
 
-@pytest.mark.parametrize("path", ["patches/megatron/own/patch.yaml", "upstream_versions.yaml"])
-def test_a_write_of_the_series_and_of_its_versions_above_is_undone(series: Path, path: str) -> None:
-    (series.parents[1] / path).unlink(missing_ok=True)
-    if path == "upstream_versions.yaml":
-        # Between the two steps of a write there is no moment without the file.
-        lay(series.parents[1], {path: b"new"})
-        place = planted(series, path)
-        text = (place / "journal.json").read_text()
-        (place / "journal.json").write_text(text.replace('"after": null', f'"after": "{blob_id(b"new")}"'))
-    else:
-        planted(series, path, ("patches/megatron/own",))
+def test_a_write_of_the_series_is_undone(series: Path) -> None:
+    planted(series, "patches/megatron/own/patch.yaml", ("patches/megatron/own",))
     told = Told()
     undo_interrupted_write(series, told)
 
-    assert (series.parents[1] / path).read_bytes() == TEXT
+    assert (series / "own" / "patch.yaml").read_bytes() == TEXT
     assert told.lines == ["note: an interrupted regenerate was undone: 1 files were put back"]
+
+
+def of_versions(series: Path, old: bytes | None, new: bytes | None) -> Path:
+    """A journal of a write that made ``new`` of ``old`` above the series, where ``new`` is by now."""
+    file = series.parents[1] / "upstream_versions.yaml"
+    ids = [None if text is None else blob_id(text) for text in (old, new)]
+    entry = {"path": file.name, "before": ids[0], "after": ids[1], "mode": 0o644}
+    journal = {"schema": 1, "operation": "regenerate", "token": "ab", "entries": [entry], "folders": []}
+    kept = {} if old is None else {blob_id(old): old}
+    lay(series / ".patchkit" / "journal", {"journal.json": json.dumps(journal).encode(), **kept})
+    if new is not None:
+        file.write_bytes(new)
+    return series / ".patchkit" / "journal"
+
+
+def test_what_a_write_of_the_series_adds_to_its_versions_above_is_taken_back(series: Path) -> None:
+    file = series.parents[1] / "upstream_versions.yaml"
+    old = file.read_bytes()
+    commit = PinnedCommit(commit="c" * 40, as_of="2.0", name="cccccccc", date="2026-01-01", branch="main", blobs={})
+    new = extended_versions(old, str(file), commit)
+    file.write_bytes(new)
+    new = add_blobs(file, {"2.0": {"megatron/new.py": "d" * 40}, "cccccccc": {"megatron/new.py": "e" * 40}})
+    of_versions(series, old, new)
+    told = Told()
+    undo_interrupted_write(series, told)
+
+    assert new != old
+    assert file.read_bytes() == old
+    assert told.lines == ["note: an interrupted regenerate was undone: 1 files were put back"]
+
+
+def another_digest(text: bytes) -> bytes:
+    digest = re.findall(rb"[0-9a-f]{64}", text)[0]
+    return text.replace(digest, b"0" * 64)
+
+
+def another_blob(text: bytes) -> bytes:
+    blob = re.findall(rb"py: '?([0-9a-f]{40})", text)[0]
+    return text.replace(blob, b"0" * 40)
+
+
+@pytest.mark.parametrize("change", [another_digest, another_blob, lambda _: b"", lambda _: b"schema: 1\n", None])
+def test_a_planted_journal_changes_nothing_of_the_versions_above_and_does_not_remove_them(
+    series: Path, change: Callable[[bytes], bytes] | None
+) -> None:
+    """By their digests all else is judged, and they are no part of a series that a stranger hands on."""
+    file = series.parents[1] / "upstream_versions.yaml"
+    new = file.read_bytes()
+    old = None if change is None else change(new)
+    assert old != new
+    journal = of_versions(series, old, new)
+    with pytest.raises(InterruptedWriteError) as caught:
+        undo_interrupted_write(series, silent)
+
+    assert caught.value.message == f"the journal {journal} would change in {file} what no write of a series changes"
+    assert caught.value.hint == (
+        f"it may have come with the series: compare the file with its history, then remove {journal}"
+    )
+    assert file.read_bytes() == new
 
 
 def test_the_versions_above_are_somebody_elses_where_the_series_has_its_own(series: Path) -> None:
