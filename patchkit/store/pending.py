@@ -20,12 +20,14 @@ from msgspec import Meta
 from patchkit.core.kept_names import why_kept
 from patchkit.core.paths import shown, why_outside
 from patchkit.core.series import Document
+from patchkit.core.upstream import VersionsDocument
 from patchkit.errors import StoreError, TreeBusyError, WriteFailedError
 from patchkit.folders import remove
-from patchkit.store.documents import load_document, read_file
+from patchkit.store.documents import load_document, parse_document, read_file
 from patchkit.store.edit_room import PENDING, ROOM, leads_into_room, make_room, refuse_odd_room, refuse_room_link
 from patchkit.store.files import refuse_link, refuse_links_towards, write_files
 from patchkit.store.location import VERSIONS, versions_file
+from patchkit.store.versions import load_versions, only_adds
 from patchkit.unfinished import sweep
 
 _SCHEMA = 2
@@ -128,6 +130,7 @@ def finish(series: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     with _alone(_place(series)):
         listed = _Listed(series)
         files = {path: listed.content(number) for number, path in enumerate(listed.paths)}
+        _refuse_other_versions(series, listed.place, files)
         _sweep(files)
         write_files(files, [path for path in listed.removed if path.exists()])
         _done(listed.place)
@@ -186,6 +189,26 @@ def _checked(series: Path, file: Path, paths: Sequence[str], *, goes: bool = Fal
         refuse_links_towards(home, inside)
         found.append(home / inside)
     return tuple(found)
+
+
+def _refuse_other_versions(series: Path, place: Path, files: Mapping[Path, bytes]) -> None:
+    """Raise StoreError where upstream_versions.yaml above the series would become more than a rebase makes of it.
+
+    By its digests all else is judged, and it is no part of the series, with which this write may have come.
+    """
+    above = series.resolve().parent.parent / VERSIONS
+    if above not in files:
+        return
+    with suppress(StoreError):
+        if only_adds(load_versions(above), parse_document(VersionsDocument, files[above], str(above))):
+            return
+    raise StoreError(
+        str(place / _LIST),
+        None,
+        f"it would change in {above} what no rebase of a series changes",
+        hint="it was not made here, or that file was changed since: "
+        f"see whether the series is as it should be, then remove {place}",
+    )
 
 
 _NOT_OURS = "it lies in the folder of unfinished rebases"

@@ -14,6 +14,11 @@ from patchkit.errors import StoreError, TreeBusyError, UsageError, WriteFailedEr
 from patchkit.store.edit_room import clear_room
 from patchkit.store.pending import drop, finish, is_pending, write_all
 
+from .test_versions import ONE, TEXT, TWO
+
+WHEEL = "a" * 64
+VERSIONS = TEXT.replace("111111\n", '"111111"\n').replace("files: {}", f"files: {{w.whl: {WHEEL}}}", 1).encode()
+WITH_MORE = VERSIONS.replace(b"blobs: {}", b"blobs: {m/c.py: '%s'}" % TWO.encode())
 OLD = {"a": b"old a", "b": b"old b", "c": b"old c"}
 NEW = {"a": b"new a", "d/e": b"new e"}
 WRITTEN = {"a": b"new a", "b": b"old b", "d/e": b"new e"}
@@ -181,12 +186,12 @@ def test_a_link_in_the_place_of_what_was_kept_is_not_followed(
 def test_the_versions_above_are_written_where_they_are_the_series_own(tmp_path: Path) -> None:
     """That is where rebase writes its target; beside a list of the series itself it is somebody else's."""
     folder = lay(tmp_path / "patches" / "mine", OLD)
-    versions = lay(tmp_path, {"upstream_versions.yaml": b"old"}) / "upstream_versions.yaml"
+    versions = lay(tmp_path, {"upstream_versions.yaml": VERSIONS}) / "upstream_versions.yaml"
     for named, schema in (("../../upstream_versions.yaml", 2), (str(versions), 1)):
-        versions.write_bytes(b"old")
-        planted(folder, [named], schema=schema)
+        versions.write_bytes(VERSIONS)
+        lay(planted(folder, [named], schema=schema), {"0": WITH_MORE})
         assert finish(folder) == ((versions,), ())
-        assert versions.read_bytes() == b"planted"
+        assert versions.read_bytes() == WITH_MORE
     planted(folder, [], ["../../upstream_versions.yaml"])
     with pytest.raises(StoreError, match="is no file that a rebase of this series writes"):
         finish(folder)
@@ -194,6 +199,24 @@ def test_the_versions_above_are_written_where_they_are_the_series_own(tmp_path: 
     planted(folder, ["../../upstream_versions.yaml"])
     with pytest.raises(StoreError, match="is no file that a rebase of this series writes"):
         finish(folder)
+
+
+@pytest.mark.parametrize(
+    "text", [b"planted", VERSIONS.replace(WHEEL.encode(), b"0" * 64), WITH_MORE.replace(ONE.encode(), b"3" * 39 + b"c")]
+)
+def test_a_planted_write_gives_the_versions_above_no_other_digests(tmp_path: Path, text: bytes) -> None:
+    """By them all else is judged, and they are no part of a series that a stranger hands on."""
+    assert text not in (VERSIONS, WITH_MORE)
+    folder = lay(tmp_path / "patches" / "mine", OLD)
+    versions = lay(tmp_path, {"upstream_versions.yaml": VERSIONS}) / "upstream_versions.yaml"
+    place = lay(planted(folder, ["../../upstream_versions.yaml"]), {"0": text})
+    with pytest.raises(StoreError) as caught:
+        finish(folder)
+
+    told = f"{place / 'list.yaml'}: it would change in {versions} what no rebase of a series changes"
+    hint = f"that file was changed since: see whether the series is as it should be, then remove {place}"
+    assert (caught.value.message, caught.value.hint) == (told, f"it was not made here, or {hint}")
+    assert versions.read_bytes() == VERSIONS
 
 
 def test_what_an_older_patchkit_kept_has_absolute_paths_and_is_finished(folder: Path) -> None:
