@@ -13,6 +13,7 @@ from patchkit.errors import RevisionNotFoundError, TreeError
 from patchkit.reading import read_regular
 from patchkit.trees.clone_damage import damage
 from patchkit.trees.git_folder import GitFolder, files_read, files_tried, guessed, logs, refuse_odd_files
+from patchkit.trees.git_lenders import may_download
 from patchkit.trees.git_names import asked
 from patchkit.trees.git_run import PLACES, begun, ended, run_git
 from patchkit.trees.git_settings import (
@@ -69,7 +70,7 @@ class GitProgram:
         """Names of the settings that are the repository's own, in small letters, as far as they may name a file."""
         settings = [*pairs(OWN_SETTINGS), *hooks_off(named), *pairs(NO_FILES)]
         self.environment |= as_environment(settings)
-        if not download or any(RUNS.fullmatch(name) for name in self.named):
+        if not download or any(RUNS.fullmatch(name) for name in self.named) or not self._may_download():
             # The variable is for git 2.44 and later; with no protocol allowed, older ones cannot fetch either.
             self.environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
 
@@ -123,6 +124,10 @@ class GitProgram:
         scoped = zip(fields[::2], fields[1::2], strict=False)
         # A git that knows no scopes (before 2.26) is not believed.
         return [name for scope, name in scoped if scope in ("local", "worktree")] if status == 0 else UNKNOWN
+
+    def _may_download(self) -> bool:
+        # Whoever has no settings of its own that tell of one is no partial clone.
+        return not self.named or may_download(lambda command: self.run(command, seconds=_SOON), self.repository)
 
     def refuse_odd_setting(self, name: str, *folders: Path) -> None:
         """Raise TreeError when a setting of the repository, its name in small letters, names a file without an end.
@@ -285,14 +290,3 @@ def opened(repository: Path | GitProgram, *, download: bool = True) -> GitProgra
     ``download`` is as GitProgram has it, for one that is opened here. Raises TreeError when there is no repository.
     """
     return repository if isinstance(repository, GitProgram) else GitProgram(repository, download=download)
-
-
-def ask_repository(repository: Path | GitProgram, *command: str, stdin: bytes = b"") -> bytes:
-    """Return what a git command that only reads prints in ``repository``, whatever its HEAD is.
-
-    Nothing is fetched, so that nothing is written: in a partial clone what is missing stays missing. Raises TreeError
-    with git's own words.
-    """
-    # The first is for git 2.45 and later; to older ones a transport that is not allowed does the same.
-    environment = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
-    return opened(repository).output(*command, stdin=stdin, environment=environment)

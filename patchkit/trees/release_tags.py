@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from patchkit.errors import TreeError
-from patchkit.trees.git_program import GitProgram, ask_repository
+from patchkit.trees.git_program import GitProgram, opened
 from patchkit.trees.git_times import day, seconds
 
 _FORMAT = "%00".join(
@@ -39,9 +39,7 @@ def release_tags(repository: Path | GitProgram, pattern: str) -> tuple[ReleaseTa
     from packaging.version import Version  # noqa: PLC0415 - needed here alone
 
     before, after = pattern.split("{version}")
-    printed = ask_repository(
-        repository, "for-each-ref", f"--format={_FORMAT}%00%(refname:strip=2)", f"refs/tags/{before}*"
-    )
+    printed = _ask(repository, "for-each-ref", f"--format={_FORMAT}%00%(refname:strip=2)", f"refs/tags/{before}*")
     found: list[tuple[Version, ReleaseTag]] = []
     # No other line break ends a line: the name of a tag may have those of Unicode.
     for line in os.fsdecode(printed).split("\n")[:-1]:
@@ -89,9 +87,7 @@ def _looked_up(repository: Path | GitProgram, asked: Iterable[tuple[str, str]]) 
     """Return the blob ids; None where the file, its content or the commit is missing, which only a tree can tell."""
     lines = [os.fsencode(f"{commit}:{path}\n") for commit, path in asked]
     try:
-        printed = ask_repository(
-            repository, "cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=b"".join(lines)
-        )
+        printed = _ask(repository, "cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=b"".join(lines))
     except TreeError:
         # git before 2.45 ends at the first thing that it would have to fetch.
         return [None] * len(lines)
@@ -103,7 +99,7 @@ def _listed(repository: Path | GitProgram, commit: str, paths: Iterable[str]) ->
     """Return the blob ids that the trees of a commit name; None where one of these is missing."""
     paths = tuple(paths)
     try:
-        printed = ask_repository(repository, "ls-tree", "-z", "--full-tree", commit, "--", *paths)
+        printed = _ask(repository, "ls-tree", "-z", "--full-tree", commit, "--", *paths)
     except TreeError:
         return None
     there: dict[str, str] = {}
@@ -113,3 +109,14 @@ def _listed(repository: Path | GitProgram, commit: str, paths: Iterable[str]) ->
         if kind == b"blob":
             there[os.fsdecode(path)] = object_id.decode()
     return {path: there.get(path) for path in paths}
+
+
+def _ask(repository: Path | GitProgram, *command: str, stdin: bytes = b"") -> bytes:
+    """Return what a git command that only reads prints in ``repository``, whatever its HEAD is.
+
+    Nothing is fetched, so that nothing is written: in a partial clone what is missing stays missing. Raises TreeError
+    with git's own words.
+    """
+    # The first is for git 2.45 and later; to older ones a transport that is not allowed does the same.
+    environment = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+    return opened(repository).output(*command, stdin=stdin, environment=environment)

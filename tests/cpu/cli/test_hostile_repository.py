@@ -299,6 +299,58 @@ def test_what_a_partial_clone_lacks_is_not_fetched_by_a_program_that_it_names(
     assert (done.code, (tmp_path / "new").exists()) == (4, False)
 
 
+@pytest.mark.parametrize("setting", ["extensions.partialClone", "remote.{name}.promisor"])
+@pytest.mark.parametrize("option", ["--upload-pack={program};git-upload-pack", "-u"])
+def test_the_name_of_a_remote_is_no_option_of_a_download(
+    made_up: Command, canaries: Path, tmp_path: Path, setting: str, option: str
+) -> None:
+    repository = partial(tmp_path)
+    name = option.format(program=program(canaries, "fetched"))
+    git(repository, "config", "--unset", "remote.origin.promisor")
+    git(repository, "config", "remote.origin.url", str(tmp_path / "other"))
+    for allowed in ("allowFilter", "allowAnySHA1InWant"):
+        git(tmp_path / "other", "config", f"uploadpack.{allowed}", "true")
+    # The extension alone says that it is a partial clone.
+    git(repository, "config", "extensions.partialClone", name if "{name}" not in setting else "origin")
+    if "{name}" in setting:
+        git(repository, "config", setting.format(name=name), "true")
+    done = made_up("apply", "--git", repository, "--megatron", "1.1", "--to", tmp_path / "new")
+
+    assert ran(canaries) == []
+    assert (done.code, (tmp_path / "new").exists()) == (4, False)
+
+
+@pytest.mark.parametrize("how", ["{}", "file://{}", "../other", "file://localhost{}", "{}/.git"])
+@pytest.mark.parametrize("name", ["config", "packed-refs", "refs/heads/pipe", "objects/info/alternates"])
+def test_what_a_partial_clone_downloads_from_is_looked_at_before(
+    made_up: Command, tmp_path: Path, how: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Who waits all the same is stopped soon.
+    monkeypatch.setattr(git_program, "_LONGEST", 20)
+    repository = partial(tmp_path)
+    git(repository, "config", "remote.origin.url", how.format(tmp_path / "other"))
+    pipe = tmp_path / "other" / ".git" / name
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    done = made_up("apply", "--git", repository, "--megatron", "1.1", "--to", tmp_path / "new")
+
+    assert (done.code, done.err.splitlines()[-1]) == (
+        4,
+        f"error: git cannot read {repository}: {pipe} is no regular file but a named pipe",
+    )
+
+
+def test_a_lender_is_the_one_that_git_makes_of_the_settings(made_up: Command, tmp_path: Path) -> None:
+    repository = partial(tmp_path)
+    (tmp_path / "other").rename(tmp_path / "moved.git")
+    git(repository, "config", "remote.origin.url", "somewhere:other")
+    git(repository, "config", f"url.{tmp_path}/moved.insteadOf", "somewhere:other")
+    os.mkfifo(tmp_path / "moved.git" / ".git" / "packed-refs")
+    done = made_up("apply", "--git", repository, "--megatron", "1.1", "--to", tmp_path / "new")
+
+    assert (done.code, "moved.git/.git/packed-refs is no regular file but a named pipe" in done.err) == (4, True)
+
+
 def _hidden_by_a_nul(repository: Path) -> None:
     """git reads the name in ``commondir`` up to the NUL, and no file has the whole of it."""
     folder = repository / ".git"
