@@ -34,6 +34,8 @@ _HEAD: Final = re.compile(INNER.pattern.removesuffix(_REST).removeprefix(b"^"))
 _FUNCTION: Final = re.compile(_HEAD.pattern + rb"(?P<rest>.*)", re.DOTALL)
 _WIDEST: Final = 64
 """Columns of indentation for which a pattern of its own is worth its making."""
+# Of three equal characters bytes.count() knows no better than to look at every byte twice.
+_QUOTES: Final = re.compile(rb'"""'), re.compile(rb"'''")
 _END: Final = 100
 """Bytes at the end of a block, where most have something else than white space."""
 _FEW: Final = 8
@@ -258,7 +260,7 @@ def is_whole(block: bytes) -> bool:
     """Tell whether no string of three quotes and no line goes on after the block, nor comes from before it."""
     # The end is tried first by itself, since to strip all of a block copies it.
     end = block[-_END:].rstrip() or block.rstrip()
-    return block.count(b'"""') % 2 == 0 and block.count(b"'''") % 2 == 0 and not end.endswith(b"\\")
+    return not end.endswith(b"\\") and not any(len(quotes.findall(block)) % 2 for quotes in _QUOTES)
 
 
 def stub(match: re.Match[bytes], *, shown: bool) -> bytes:
