@@ -7,6 +7,7 @@ lines that both begin and end with; the lines themselves are those of ``core.lin
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from patchkit.core.lines import bare_lines, lines_in
@@ -71,3 +72,17 @@ def more_lines(content: bytes, other: bytes) -> frozenset[bytes]:
     for line in {line for line, _ in lines.items() ^ others.items()}:
         balance[line.strip()] += lines[line] - others[line]
     return frozenset(line for line, more in balance.items() if more > 0)
+
+
+def have_a_part_twice(*texts: bytes) -> bool:
+    """Tell whether one of the texts may have a part several times.
+
+    Where none has, lines of which one has more than another are among those that an alignment of the two adds.
+    """
+    return any(_may_have_one_twice(parts_of(text)) for text in texts)
+
+
+def _may_have_one_twice(parts: Sequence[Part]) -> bool:
+    # The last one may be the same as one with another line ending.
+    longer = len(parts[-1].text) + 1
+    return len({part.text for part in parts}) < len(parts) or any(len(part.text) == longer for part in parts)

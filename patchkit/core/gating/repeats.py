@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
 import msgspec
 
 from patchkit.core.gating.focus import holding, only
-from patchkit.core.gating.line_sets import more_lines
+from patchkit.core.gating.line_sets import have_a_part_twice, more_lines
 from patchkit.core.gating.parsing import ScopesByLine, parse, walk
+from patchkit.core.merging.alignment import edited_lines
 from patchkit.core.scopes import MODULE
 
 # Lines of which alone no run is made: an entry on a line of its own, a branch, a way out.
@@ -94,15 +95,32 @@ def _read(content: bytes, names: frozenset[bytes]) -> tuple[ast.Module | None, l
 
 def _suspects(base: bytes, changed: bytes, target: bytes, result: bytes) -> frozenset[bytes]:
     """Return the lines of which the patch brings some and the result has more than anybody else, scopes aside."""
-    new = {line for line in more_lines(changed, base) if len(line) > _SHORT and not line.startswith(b"#")}
+    # The quick question first: where no part stands twice, more lines than in the base are lines that the patch brings.
+    brought = _telling(edited_lines(base, changed)[1].split(b"\n"))
+    if len(brought) <= _FEW and not have_a_part_twice(base, changed) and not _twice(brought, result):
+        return frozenset()
+    new = _telling(more_lines(changed, base))
     if len(new) <= _FEW:
-        # What stands in the result once, be it as a part of a line, cannot stand there more often than elsewhere.
-        new = {line for line in new if result.count(line) > 1}
+        new = _twice(new, result)
     for other in (target, changed):
         if new:
             new &= more_lines(result, other)
     new = _that_go_on(new, result)
     return frozenset() if all(map(_NO_STATEMENT.match, new)) else frozenset(new)
+
+
+def _telling(lines: Iterable[bytes]) -> set[bytes]:
+    """Return the lines that are no comment and more than a bracket or so, without the white space at their ends."""
+    stripped = map(bytes.strip, lines)
+    return {line for line in stripped if len(line) > _SHORT and not line.startswith(b"#")}
+
+
+def _twice(lines: Iterable[bytes], result: bytes) -> set[bytes]:
+    """Return the lines that stand in the result twice, be it as a part of a line.
+
+    What stands there once cannot stand there more often than elsewhere.
+    """
+    return {line for line in lines if result.count(line) > 1}
 
 
 def _that_go_on(suspects: set[bytes], result: bytes) -> set[bytes]:

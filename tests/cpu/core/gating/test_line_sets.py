@@ -6,7 +6,8 @@ from collections import Counter
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from patchkit.core.gating.line_sets import more_lines, new_lines
+from patchkit.core.gating.line_sets import have_a_part_twice, more_lines, new_lines
+from patchkit.core.merging.alignment import edited_lines
 
 from ..programs import changed_programs, programs
 from ..texts import texts
@@ -35,6 +36,24 @@ def test_what_both_begin_and_end_with_is_no_matter_for_more_lines(pair: tuple[by
     )
 
     assert more_lines(*pair) == frozenset((lines - others).keys())
+
+
+@given(changed_programs())
+@example((b"def f():\n    x\n" * 2, b"def f():\n    x\n    y\ndef f():\n    x\n    z\n"))
+@example((b"def f():\n    x\n\ndef f():\n    x\n", b"def f():\n    x\n    y\ndef f():\n    x\n    z\n"))
+def test_more_lines_are_brought_by_edits_unless_a_part_stands_twice(pair: tuple[bytes, bytes]) -> None:
+    content, other = pair[::-1]
+    brought = {line.strip() for line in edited_lines(other, content)[1].split(b"\n")}
+
+    assert have_a_part_twice(content, other) or more_lines(content, other) <= {b"", *brought}
+
+
+def test_which_texts_may_have_a_part_twice() -> None:
+    one, other = b"def f():\n    x\n", b"def g():\n    x\n    y\n"
+
+    assert [
+        have_a_part_twice(one + other, text) for text in (other + one, one + one, b"\n" + one + b"\n" + one, b"")
+    ] == [*(False, True, True, False)]
 
 
 _many = b"".join(b"line %d\n" % number for number in range(60))
