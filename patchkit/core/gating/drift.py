@@ -90,7 +90,8 @@ def drifts(base: bytes, target: bytes, scopes: Iterable[str]) -> dict[str, tuple
     """Return, for each of ``scopes``, its own drift and that of the signatures around it, innermost first.
 
     Of the classes and functions around a scope only the signature is compared: their other members are somebody else's.
-    What is no Python elsewhere in the texts does not matter; where one of ``scopes`` is none, nothing is said of any.
+    What is no Python elsewhere in the texts, or stands in both versions of a function alike, does not matter; where one
+    of ``scopes`` is none, nothing is said of any.
     """
     answer: dict[str, tuple[Drift, ...]] = dict.fromkeys(scopes, ())
     # The scopes of a class are looked at together: each excerpt has a line for every function of it.

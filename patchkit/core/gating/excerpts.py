@@ -37,6 +37,8 @@ def excerpts_apart(one: bytes, two: bytes, scopes: Iterable[str]) -> Apart:
 
 def _pairs(one: Layout, two: Layout, scopes: list[str]) -> Iterator[tuple[bytes, bytes]]:
     """Yield both versions of each function that is one of ``scopes`` and holds none of them."""
+    if not (one.is_whole and two.is_whole):  # one of the excerpts is all of its text
+        return
     for scope in scopes:
         if any(other.startswith(scope + ".") for other in scopes):
             continue

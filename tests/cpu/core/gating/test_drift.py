@@ -237,3 +237,17 @@ def test_leaving_out_what_both_have_changes_no_answer(data: st.DataObject, progr
         assert (DriftKind.BODY in found.kinds) == (before.body != after.body)
         assert found.calls_added == tuple(sorted({*after.calls} - {*before.calls}))
         assert found.calls_removed == tuple(sorted({*before.calls} - {*after.calls}))
+
+
+def test_a_function_is_the_same_where_the_other_text_is_taken_whole() -> None:
+    # What looks like a class begins in a string, so that chunks tell nothing of this text.
+    base = b"def f():\n    x = 1\n    return x\n"
+
+    assert drift(base, b'"""doc\nclass C:\n    def z(self): pass\n"""\n' + base, "f") is None
+
+
+def test_what_is_no_python_in_both_versions_does_not_matter() -> None:
+    base = b"def f():\n    print 1\n    x = 1\n"
+
+    assert drift(base, base.replace(b"x = 1", b"x = 2"), "f") == Drift("f", (DriftKind.BODY,), "def f()", "def f()")
+    assert drift(base, base.replace(b"print 1", b"print 2"), "f") is None
