@@ -16,6 +16,7 @@ from patchkit.core.report import Report
 from patchkit.core.upstream import Upstream
 from patchkit.errors import NotATreeError, UsageError
 from patchkit.operations.sources import Workspace
+from patchkit.store.location import default_patches, edited_patches
 from patchkit.trees.interface import SourceTree, WritableTree
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -52,20 +53,37 @@ def series_folder(_context: click.Context, _option: click.Parameter, value: Path
     return found.patches
 
 
-def patches_option(function: F, default: str = "the built-in one") -> F:
-    """Add ``--patches``; ``default`` is what is taken where neither it nor a settings file says which series."""
-    said = f"Folder of the series. Default: what patchkit.toml or pyproject.toml says, here or above; else {default}."
-    return click.option("--patches", type=FOLDER, callback=series_folder, help=said)(function)
+def _series_here(context: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
+    """Return what ``series_folder`` does, else the series of the current folder, which is said on stderr."""
+    found = series_folder(context, option, value)
+    if found is not None or context.resilient_parsing:
+        return found
+    here = edited_patches()
+    # A checkout of patchkit has the built-in series there.
+    if not (here / "series.yaml").is_file() or here.samefile(default_patches()):
+        return None
+    echo(f"series: {here} (in this folder)", err=True)
+    return here
+
+
+def patches_option(function: F) -> F:
+    """Add ``--patches`` to a command that takes the series of the current folder, or the built-in one."""
+    return _patches_option(function, _series_here, "patches/megatron, or the built-in one")
 
 
 def own_patches_option(function: F) -> F:
     """Add ``--patches`` to a command that writes the series."""
-    return patches_option(function, "patches/megatron")
+    return _patches_option(function, series_folder, "patches/megatron")
 
 
 def edited_patches_option(function: F) -> F:
     """Add ``--patches`` to a command for people who edit the series."""
-    return patches_option(function, "patches/megatron, or the built-in one")
+    return _patches_option(function, series_folder, "patches/megatron, or the built-in one")
+
+
+def _patches_option(function: F, find: Callable[..., Path | None], default: str) -> F:
+    said = f"Folder of the series. Default: what patchkit.toml or pyproject.toml says, here or above; else {default}."
+    return click.option("--patches", type=FOLDER, callback=find, help=said)(function)
 
 
 def patch_option(function: F) -> F:

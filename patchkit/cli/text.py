@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
 from patchkit.core.report import FileReport, PatchReport, Report
@@ -23,7 +25,8 @@ def report_lines(report: Report) -> list[str]:
     for patch in report.patches:
         lines.append(_patch_line(patch, width, report.verdict))
         lines.extend(f"      upstream has {group}: {text}" for group, text in patch.upstream.items())
-        lines.extend(_file_line(file, patch) for file in patch.files)
+        for file in patch.files:
+            lines.extend(_file_lines(file, patch))
     if report.checks:
         held = sum(check.ok for check in report.checks)
         run = len(report.checks)
@@ -53,14 +56,14 @@ def _patch_line(patch: PatchReport, width: int, verdict: str) -> str:
     return f"  {patch.name.ljust(width)}  {styled}{variant}{reason}"
 
 
-def _file_line(file: FileReport, patch: PatchReport) -> str:
+def _file_lines(file: FileReport, patch: PatchReport) -> Iterator[str]:
     if patch.action != "none":
         moved = [f"{hunk.id} {hunk.offset:+d}" for hunk in file.hunks if hunk.state == "moved"]
         detail = _counted(len(file.hunks), "hunk") + (f" (moved: {', '.join(moved)})" if moved else "")
-        return f"      {file.path}  {detail}"
-    styled = click.style(file.state, fg=_COLOURS.get(file.state))
-    hunks = "".join(f"\n        {hunk.id}: {hunk.state}" for hunk in file.hunks)
-    return f"      {file.path}  {styled}{hunks}"
+        yield f"      {file.path}  {detail}"
+        return
+    yield f"      {file.path}  {click.style(file.state, fg=_COLOURS.get(file.state))}"
+    yield from (f"        {hunk.id}: {hunk.state}" for hunk in file.hunks)
 
 
 def _verdict(report: Report) -> str:

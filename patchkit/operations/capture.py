@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from patchkit.core.blobs import blob_id_if_any
+from patchkit.core.manifest import parse_manifest
 from patchkit.core.report import Problem
 from patchkit.core.series import LockDocument
 from patchkit.core.upstream import Target, find_target, targets
@@ -76,6 +77,7 @@ def capture(
     if source is None:
         given = shlex.quote(str(checkout)) if checkout else "REPO"
         raise UsageError(f"{target.title} is no release on the package index", hint=f"add --git {given}")
+    _refuse_other_series(tree, series)
     home = _home(series, target, patch, new)
     found = layers(series, target, source.read)
     sources = [source, *_from_git(target, repository), *_from_git(target, checkout)]
@@ -124,6 +126,21 @@ def capture(
         notes=(*notes, *written.notes),
         written=tuple(str(path) for path in (*changed, *gone)),
     )
+
+
+def _refuse_other_series(tree: SourceTree, series: Series) -> None:
+    """Raise UsageError for a tree with patches of another series, which would all be taken for edits of this one."""
+    content = tree.read(tree.manifest_path)
+    if content is None:
+        return
+    record = parse_manifest(content, f"{tree.label}: {tree.manifest_path}")
+    own = {one.name for one in series.patches}
+    foreign = [applied.name for applied in record.patches if applied.name not in own]
+    if foreign:
+        raise UsageError(
+            f"{tree.label} has another series applied, by its record: {', '.join(foreign)}",
+            hint=f"name that series with --patches, or apply {series.folder} to a tree of upstream's and edit that one",
+        )
 
 
 def _command(  # noqa: PLR0917 - its own options

@@ -88,8 +88,8 @@ def resume(
     if series.digest != state.series:
         raise UsageError(
             "the series has changed since this rebase began",
-            hint=f"begin anew: `patchkit rebase --abort{series_option(folder)}` first "
-            "(your edited files are in the edit directory)",
+            hint=f"copy what you edited out of {edit_dir.folder}, and begin anew: "
+            f"`patchkit rebase --abort{series_option(folder)}` removes that folder",
         )
     _refuse_foreign_state(edit_dir, state, series)
     request = Request(

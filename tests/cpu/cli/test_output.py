@@ -131,6 +131,29 @@ def test_a_refusal_is_text_on_stdout_and_problems_with_hints_on_stderr(made_up: 
     )
 
 
+def test_each_hunk_of_a_file_that_was_edited_has_a_line(made_up: Command, tree: Path) -> None:
+    made_up("apply", "--in", tree)
+    file = tree / path_of("buffer")
+    file.write_bytes(b"# edited\n" + file.read_bytes())
+
+    lines = text(made_up("status", "--in", tree), tree)
+
+    at = lines.index("      megatron/core/buffer.py  modified")
+    assert lines[at + 1 : at + 3] == ["        grads-init: applied", "        grads-reload: applied"]
+    assert not any("\\n" in line for line in lines)
+
+
+def test_the_series_of_the_folder_is_taken_and_said_where_none_is_named(
+    patchkit: Command, series: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(series.parents[1])
+
+    ran = patchkit("status", "--in", tree)
+
+    assert (ran.code, ran.err) == (0, "series: patches/megatron (in this folder)\n")
+    assert text(ran, tree) == f"{CLEAN}clean\n".splitlines()
+
+
 def test_a_patch_that_is_not_needed_is_given_with_the_reason_and_upstreams_own_with_the_group(
     made_up: Command, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from trees.faults import full_disk
 from trees.snapshots import contents
 
 from patchkit.core.blobs import blob_id
+from patchkit.core.manifest import AppliedPatch, Manifest, print_manifest
 from patchkit.core.upstream import MEGATRON
 from patchkit.errors import UsageError, WriteFailedError
 from patchkit.operations.capture import capture
@@ -379,3 +380,17 @@ def test_whatever_was_edited_the_captured_series_gives_the_tree(seed: int) -> No
             if files[path] != PATCHED["2.0"][path]:
                 assert end(series, path) == blob_id(files[path])
         assert take(MemoryTree(files), series).verdict == "unchanged"
+
+
+def test_a_tree_that_has_another_series_by_its_record_is_refused(series: Path) -> None:
+    # All that the other series did would be taken for edits of this one.
+    tree = edited("buffer", b"LIMIT = ", b"LIMIT = 2 * ")
+    applied = tuple(AppliedPatch(name, "0", "v1.patch", {}) for name in ("grads", "other"))
+    record = Manifest(1, "1.0", "2.0", None, "0" * 64, applied)
+    tree.files[tree.manifest_path] = print_manifest(record)
+    before = contents(series)
+
+    with pytest.raises(UsageError, match=r"has another series applied, by its record: other$"):
+        take(tree, series)
+
+    assert contents(series) == before
