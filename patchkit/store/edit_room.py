@@ -107,6 +107,9 @@ def sweep_room(series: Path) -> tuple[Path, ...]:
     refuse_room_link(series)
     swept: list[Path] = []
     try:
+        if (room / REMOVED).is_symlink():
+            # What the others are moved to must be in the room.
+            (room / REMOVED).unlink()
         for entry in sorted(room.iterdir()) if room.is_dir() else ():
             if entry.name in (*_PENDING, OPEN):
                 continue

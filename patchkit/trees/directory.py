@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from patchkit.core.kept_names import MANIFEST, STATE
 from patchkit.core.paths import DEEPEST
-from patchkit.errors import NotATreeError, TreeError
+from patchkit.errors import NotATreeError, TreeError, UnsafePathError
 from patchkit.folders import below
 from patchkit.trees import transaction
 from patchkit.trees.interface import Edits, Interrupted
-from patchkit.trees.nofollow import parent_folder, read_file
+from patchkit.trees.nofollow import parent_folder, read_file, remove_if_empty
 from patchkit.trees.paths import checked
 
 if TYPE_CHECKING:
@@ -208,23 +208,22 @@ def _drop_byte_code(root: Path, path: str) -> None:
 
     Python believes byte code whose note of the source agrees in size and second with the file, whatever is in it.
     """
-    folder, _slash, name = path.rpartition("/")
+    folder, slash, name = path.rpartition("/")
     if not name.endswith(".py"):
         return
-    cache = root / folder / "__pycache__"
-    with suppress(OSError):
-        if not cache.is_symlink():
-            for compiled in list(cache.iterdir()):
-                if compiled.name.startswith(name.removesuffix("py")) and compiled.suffix == ".pyc":
-                    compiled.unlink()
+    # Whoever swaps a folder for a link meanwhile, or has one in its place from the beginning, keeps what is behind it.
+    with suppress(OSError, UnsafePathError), parent_folder(root, f"{folder}{slash}__pycache__/any") as cache:
+        for compiled in os.listdir(cache):  # noqa: PTH208 - of the open folder, whatever has its name by now
+            if compiled.startswith(name.removesuffix("py")) and compiled.endswith(".pyc"):
+                os.unlink(compiled, dir_fd=cache)
 
 
 def _drop_empty_folders(root: Path, path: str) -> None:
     """Remove the folders above ``path`` that hold nothing any more: Python would import them as namespace packages."""
-    folder = (root / path).parent
-    with suppress(OSError):
-        while folder != root:
-            with suppress(FileNotFoundError):
-                (folder / "__pycache__").rmdir()
-            folder.rmdir()
-            folder = folder.parent
+    folder = path.rpartition("/")[0]
+    with suppress(OSError, UnsafePathError):
+        while folder:
+            with suppress(FileNotFoundError, NotADirectoryError):
+                remove_if_empty(root, f"{folder}/__pycache__")
+            remove_if_empty(root, folder)
+            folder = folder.rpartition("/")[0]

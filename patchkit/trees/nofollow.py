@@ -63,6 +63,12 @@ def parent_folder(root: Path, path: str, *, make: bool = False) -> Iterator[int]
         os.close(descriptor)
 
 
+def remove_if_empty(root: Path, path: str) -> None:
+    """Remove the folder ``path`` where nothing is in it. Raises UnsafePathError, OSError: a link there is no folder."""
+    with parent_folder(root, path) as folder:
+        os.rmdir(path.rpartition("/")[2], dir_fd=folder)
+
+
 def missing_folders(root: Path, path: str) -> list[str]:
     """Return the folders above ``path`` that do not exist, outermost first."""
     parts = path.split("/")[:-1]

@@ -19,7 +19,7 @@ from patchkit.trees import journal as journals
 from patchkit.trees.interface import Edits, Interrupted
 from patchkit.trees.journal import Entry, Journal, Own, anywhere
 from patchkit.trees.lock import exclusive, shared
-from patchkit.trees.nofollow import missing_folders, parent_folder, read_file
+from patchkit.trees.nofollow import missing_folders, parent_folder, read_file, remove_if_empty
 from patchkit.trees.paths import checked
 
 _NEW_FILE_MODE = 0o644
@@ -47,6 +47,7 @@ def write_all(
     for path in edits:
         _refuse_own_files(root, checked(path), state_dir)
     with _failing_clearly(root):
+        _refuse_links_towards(root, state_dir)
         if journals.is_clean(state_dir) and not _changes(root, edits):
             return
         with exclusive(state_dir, str(root)):
@@ -59,7 +60,11 @@ def write_all(
 
 
 def interrupted(root: Path, state_dir: Path) -> Interrupted | None:
-    """Return how far a write that was cut short came, or None. Raises TreeBusyError while a write is under way."""
+    """Return how far a write that was cut short came, or None.
+
+    Raises TreeBusyError while a write is under way, UnsafePathError where a link leads to ``state_dir``.
+    """
+    _refuse_links_towards(root, state_dir)
     if not journals.exists(state_dir):
         return None
     with shared(state_dir, str(root)):
@@ -82,6 +87,7 @@ def undo_interrupted(
     all below ``root`` is written, a journal that somebody planted must not say more. ``judge`` is asked about each
     entry that is put back, with its old bytes, before the first is, and raises InterruptedWriteError.
     """
+    _refuse_links_towards(root, state_dir)
     if journals.is_clean(state_dir):
         # A write that was killed as its very last call was to come leaves an empty folder.
         with suppress(OSError):
@@ -152,9 +158,9 @@ def _put_back(
     _remove_temporaries(root, journal)
     _place(root, journal, list(zip(written, old, strict=True)))
     for folder in reversed(journal.folders):
-        # A folder that holds something of somebody else's stays.
-        with suppress(OSError):
-            (root / folder).rmdir()
+        # A folder that holds something of somebody else's stays, and so does one behind a link: no write made it.
+        with suppress(OSError, UnsafePathError):
+            remove_if_empty(root, folder)
     journals.retire(state_dir)
 
 
@@ -241,6 +247,15 @@ def _condition(root: Path, entry: Entry) -> str:
 
 def _name(path: str) -> str:
     return path.rpartition("/")[2]
+
+
+def _refuse_links_towards(root: Path, state_dir: Path) -> None:
+    """Raise UnsafePathError for a link above ``state_dir``: the journal there, and the lock, are another tree's.
+
+    The metadata folder of an installed tree holds it, and may be one. A link in its own place is the lock's to refuse.
+    """
+    with suppress(OSError), parent_folder(root, state_dir.relative_to(root).as_posix()):
+        pass  # no link leads there
 
 
 def _refuse_own_files(root: Path, path: str, state_dir: Path) -> None:

@@ -147,7 +147,6 @@ WITHOUT = {
     "tms/probe.py:_preloadable": "as above",
     "tms/simulator/child.py:fork_off": "as above",
     "trees/git_write.py:export": "what it calls writes: new_folder, which is run",
-    "trees/transaction.py:_put_back": "its own part is folders that the write had made: test_transaction.py",
     "unfinished.py:_remove": "its own part is a file that a kill has left: test_unfinished.py",
 }
 

@@ -137,6 +137,25 @@ def test_sweeping_takes_everything_but_a_write_that_was_cut_short(series: Path) 
     assert contents(series) == {".rebase/pending/list.yaml": b"l"}
 
 
+def test_sweeping_moves_nothing_through_a_link(series: Path, tmp_path: Path) -> None:
+    """A room may have come with the series, and ``removed`` in it lead anywhere."""
+    theirs = lay(tmp_path / "theirs", {"letter": b"a"})
+    lay(series / ".rebase", {"2.0/a": b"a", "open.yaml": b""})
+    (series / ".rebase" / "removed").symlink_to(theirs)
+    seen: list[dict[str, bytes]] = []
+    real = Path.rename
+
+    def watched(self: Path, target: Path) -> Path:
+        moved = real(self, target)
+        seen.append(contents(theirs))
+        return moved
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "rename", watched)
+        assert sweep_room(series) == (series / ".rebase" / "2.0",)
+    assert (seen, contents(theirs), contents(series)) == ([{"letter": b"a"}], {"letter": b"a"}, {})
+
+
 @pytest.mark.parametrize("sweep", [sweep_room, clear_room])
 def test_a_room_that_is_a_link_is_refused_and_what_it_leads_to_stays(
     series: Path, tmp_path: Path, sweep: Callable[[Path], object]

@@ -2,16 +2,19 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from patchkit.errors import InterruptedWriteError, NotATreeError, TreeError, UnsafePathError, WriteFailedError
+from patchkit.trees import transaction
 from patchkit.trees.directory import DirectoryTree, open_directory
 from patchkit.trees.installed import InstalledTree
 from patchkit.trees.interface import Interrupted, WritableTree
@@ -184,14 +187,14 @@ def test_byte_code_that_cannot_be_removed_does_not_fail_the_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lay(tmp_path, {"a.py": b"a\n", "__pycache__/a.x.pyc": b""})
-    real = Path.unlink
+    real = os.unlink
 
-    def unlink(path: Path) -> None:
-        if path.suffix == ".pyc":
+    def unlink(path: str | Path, *, dir_fd: int | None = None) -> None:
+        if str(path).endswith(".pyc"):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        real(path)
+        real(path, dir_fd=dir_fd)
 
-    monkeypatch.setattr(Path, "unlink", unlink)
+    monkeypatch.setattr(os, "unlink", unlink)
     DirectoryTree(tmp_path).write({"a.py": b"A\n"}, operation="apply")
 
     assert contents(tmp_path) == {"a.py": b"A\n", "__pycache__/a.x.pyc": b""}
@@ -204,6 +207,29 @@ def test_folders_that_a_removal_empties_go_and_others_stay(tmp_path: Path) -> No
     assert not (tmp_path / "p/q").exists()
     assert (tmp_path / "p/r/b.py").exists()
     assert (tmp_path / "megatron/core/b.py").exists()
+
+
+def test_a_folder_that_is_swapped_for_a_link_meanwhile_keeps_what_is_behind_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = lay(tmp_path / "t", {"p/q/a.py": b"a\n"})
+    outside = lay(tmp_path / "outside", {"q/__pycache__/a.x.pyc": b""})
+    (outside / "empty" / "__pycache__").mkdir(parents=True)
+    before = snapshot(outside)
+    write = transaction.write_all
+
+    def swapping(*given: Any, **named: Any) -> None:
+        write(*given, **named)
+        for name in ("p", "r"):
+            shutil.rmtree(root / name)
+        (root / "p").symlink_to(outside)
+        (root / "r").symlink_to(outside)
+
+    monkeypatch.setattr(transaction, "write_all", swapping)
+    lay(root, {"r/empty/b.py": b"b\n"})
+    DirectoryTree(root).write({"p/q/a.py": b"A\n", "r/empty/b.py": None}, operation="apply")
+
+    assert snapshot(outside) == before
 
 
 def test_a_file_that_somebody_changed_since_it_was_read_stops_the_write(tmp_path: Path) -> None:

@@ -461,6 +461,44 @@ def test_a_journal_cannot_lead_out_of_the_tree(tmp_path: Path, path: str, key: s
         )
 
 
+def test_a_journal_removes_no_folder_behind_a_link(tmp_path: Path) -> None:
+    """Every name of a journal goes from folder to folder, those of the folders that its write made too."""
+    (tmp_path / "outside" / "empty" / "inner").mkdir(parents=True)
+    old = b"old\n"
+    entry = {"path": "new/made.py", "before": None, "after": blob_id(old), "mode": 420}
+    made = ["new", "lnk", "lnk/empty", "lnk/empty/inner"]
+    planted = {"schema": 1, "operation": "x", "token": "0" * 8, "folders": made, "entries": [entry]}
+    root = lay(tree(tmp_path / "t"), {"new/made.py": old})
+    lay(root / ".patchkit" / "journal", {"journal.json": json.dumps(planted).encode()})
+    (root / "lnk").symlink_to(tmp_path / "outside")
+    before = snapshot(tmp_path / "outside")
+
+    assert undo(root) == Interrupted("x", ("new/made.py",), (), ())
+    assert snapshot(tmp_path / "outside") == before
+    assert contents(root) == OLD
+    assert ((root / "lnk").is_symlink(), (root / "new").exists()) == (True, False)
+
+
+@pytest.mark.parametrize("act", [interrupted, undo_interrupted])
+def test_a_journal_of_another_tree_to_which_a_link_leads_is_left_alone(
+    tmp_path: Path, act: Callable[[Path, Path], object]
+) -> None:
+    """The state folder of an installed tree lies in its metadata folder, which may be a link to another one's."""
+    left = {".patchkit/journal.tmp-1/a": b"theirs", ".patchkit/journal/journal.json": b"{}"}
+    theirs = lay(tmp_path / "theirs", left)
+    root = tree(tmp_path / "t")
+    (root / "x.dist-info").symlink_to(theirs)
+    said = "x.dist-info/.patchkit: x.dist-info is a link, and links are not followed"
+    with pytest.raises(UnsafePathError) as caught:
+        act(root, root / "x.dist-info" / ".patchkit")
+    assert caught.value.message == said
+    with pytest.raises(UnsafePathError) as caught:
+        write_all(root, {"a.py": b"new\n"}, operation="x", state_dir=root / "x.dist-info" / ".patchkit")
+
+    assert caught.value.message == said
+    assert (contents(theirs), contents(root)) == (left, OLD)
+
+
 def bind_socket(place: Path) -> None:
     with socket.socket(socket.AF_UNIX) as made:
         made.bind(str(place))
