@@ -257,7 +257,7 @@ def find_open(series: Path) -> EditDir | None:
 def claim(series: Path, folder: Path | None, name: str) -> EditDir:
     """Begin an unfinished rebase: its edit directory, still empty, is ``folder`` or below the series.
 
-    Raises UsageError when there is one already or ``folder`` is not free or in the series, WriteFailedError.
+    Raises UsageError when there is one already or ``folder`` is not free, in the series or in a room, WriteFailedError.
     """
     place = series / ROOM / folder_for(name) if folder is None else folder.resolve()
     if folder is not None:

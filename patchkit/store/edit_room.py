@@ -63,15 +63,24 @@ def home_elsewhere(series: Path, edit_dir: Path) -> str | None:
 
     One in the room is of the series that it is in, also where that is moved or copied: then it is None.
     """
-    return None if edit_dir.resolve().parent.name == ROOM else str(series.resolve())
+    home = series.resolve()
+    return None if edit_dir.resolve().parent == home / ROOM else str(home)
 
 
 def refuse_inside(series: Path, folder: Path) -> None:
-    """Raise UsageError for an edit directory in the series: every name there means something, or may come to."""
-    if folder.resolve().is_relative_to(series.resolve()):
+    """Raise UsageError for an edit directory in the series: every name there means something, or may come to.
+
+    So it does in the room of another series, whose next rebase that ends takes away all that is there.
+    """
+    place = folder.resolve()
+    hint = "name a folder outside of it with --edit-dir, or leave that out: the series has a place for it"
+    if place.is_relative_to(series.resolve()):
         raise UsageError(
-            f"{folder} lies in the folder of the series, where it would be taken for a part of it",
-            hint="name a folder outside of it with --edit-dir, or leave that out: the series has a place for it",
+            f"{folder} lies in the folder of the series, where it would be taken for a part of it", hint=hint
+        )
+    if any(map(leads_into_room, place.parts)):
+        raise UsageError(
+            f"{folder} is in a folder called {ROOM}, as each series has one for its own unfinished rebases", hint=hint
         )
 
 
@@ -220,14 +229,14 @@ def read_open(series: Path) -> Path | None:
         raise changed from error
     if place.name in ("", "..") or "\0" in str(place):
         raise changed
-    if place.parent.name == ROOM or not place.is_absolute():
+    home = series.resolve()
+    if place.parent == home / ROOM or not place.is_absolute():
         # A copied series has an edit directory of its own.
         found = file.parent / place.name
         if found.is_symlink():
             raise StoreError(str(found), None, "is a link, and links are not followed", hint=hint)
         return file.parent.resolve() / place.name
     # The path of one elsewhere was written without links; and none is in the series, or around it.
-    home = series.resolve()
     if os.path.realpath(place) != str(place) or place.is_relative_to(home) or home.is_relative_to(place):
         raise changed
     return place

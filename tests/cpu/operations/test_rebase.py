@@ -863,6 +863,10 @@ def test_an_edit_directory_in_the_series_is_refused_before_anything_is_carried(w
         run.around = replace(run.around, edit_dir=place, dry_run=dry_run)
         with pytest.raises(UsageError, match=r"/work lies in the folder of the series, where it would be taken for a"):
             run.onto("9.9")
+        run.around = replace(run.around, edit_dir=run.world.root / "other" / ".rebase" / "foo")
+        with pytest.raises(UsageError, match=r"/other/\.rebase/foo is in a folder called \.rebase, as each series has"):
+            run.onto("9.9")
+    assert not (run.world.root / "other").exists()
     assert not (run.world.series / ".rebase").exists()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from trees.snapshots import contents, lay
+from trees.snapshots import contents, lay, snapshot
 
 from patchkit.core.carry_report import PlaceReport
 from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase
@@ -171,6 +171,43 @@ def test_an_edit_directory_in_the_series_is_refused(series: Path, name: str) -> 
     hint = "name a folder outside of it with --edit-dir, or leave that out: the series has a place for it"
     assert (caught.value.message, caught.value.hint) == (told, hint)
     assert contents(series) == {}
+
+
+@pytest.mark.parametrize("name", [".rebase", ".rebase/foo", ".Rebase/foo", ".rebase/a/b", "lnk/foo"])
+def test_an_edit_directory_in_the_room_of_another_series_is_refused(series: Path, tmp_path: Path, name: str) -> None:
+    """Whoever drops the other's rebase drops all that is there, and nothing there says of which series it is."""
+    (tmp_path / "other" / ".rebase").mkdir(parents=True)
+    (tmp_path / "other" / "lnk").symlink_to(".rebase")
+    place = tmp_path / "other" / name
+    before = snapshot(tmp_path)
+    with pytest.raises(UsageError) as caught:
+        claim(series, place, "2.0")
+
+    assert caught.value.message == (
+        f"{place} is in a folder called .rebase, as each series has one for its own unfinished rebases"
+    )
+    assert caught.value.hint == (
+        "name a folder outside of it with --edit-dir, or leave that out: the series has a place for it"
+    )
+    assert snapshot(tmp_path) == before
+
+
+def test_an_open_yaml_with_a_folder_of_another_room_is_gone_on_with_no_more_than_any_other(
+    series: Path, tmp_path: Path
+) -> None:
+    """A path is what it says, whatever the folder in which it lies is called."""
+    theirs = written(lay(tmp_path / "theirs", {"series.yaml": b""}))
+    before = contents(theirs.folder)
+    lay(series, {".rebase/open.yaml": f"edit-dir: {theirs.folder}\n".encode(), ".rebase/2.0/notes": b"mine"})
+    found = find_open(series)
+    assert found is not None
+    assert found.folder == theirs.folder
+    with pytest.raises(StoreError, match="home: it does not say of which series") as caught:
+        found.state()
+
+    assert caught.value.hint == f"drop it here with `patchkit rebase --abort --patches {series}`; {theirs.folder} stays"
+    assert (found.remove(), contents(theirs.folder)) == ((series / ".rebase" / "2.0",), before)
+    assert theirs.state() == STATE
 
 
 def test_a_settled_text_that_is_gone_is_an_error_of_ours(series: Path) -> None:
