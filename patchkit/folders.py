@@ -55,15 +55,17 @@ def below(
         todo += [(entry.path, depth + 1) for entry in inner]
 
 
-def remove(folder: Path) -> None:
-    """Remove ``folder``, which is no link, and all that is in it. Raises OSError with a name.
+def remove(folder: Path, *, last: str | None = None) -> None:
+    """Remove ``folder``, which is no link, and all that is in it, its file ``last`` at the end. Raises OSError.
+
+    The error has a name.
 
     What is in a folder comes up before that is removed, so that neither depth nor a path longer than systems take is in
     the way; and everything is reached from the open folder: nobody who swaps one for a link leads it elsewhere.
     """
     top = os.open(folder, _FOLDER)
     try:
-        todo = _emptied(top, top, str(folder))
+        todo = _emptied(top, top, str(folder), last)
         while todo:
             name, shown = todo.pop()
             with _telling(shown):
@@ -74,13 +76,19 @@ def remove(folder: Path) -> None:
                 os.close(inner)
             with _telling(shown):
                 os.rmdir(name, dir_fd=top)
+        if last is not None:
+            with _telling(f"{folder}/{last}"), suppress(FileNotFoundError):
+                os.unlink(last, dir_fd=top)
     finally:
         os.close(top)
     folder.rmdir()
 
 
-def _emptied(folder: int, top: int, shown: str) -> list[tuple[str, str]]:
-    """Remove the files of an open folder, and bring its folders up to ``top``; return their names there and before."""
+def _emptied(folder: int, top: int, shown: str, kept: str | None = None) -> list[tuple[str, str]]:
+    """Remove the files of an open folder, and bring its folders up to ``top``; return their names there and before.
+
+    The file ``kept`` stays.
+    """
     with _telling(shown), os.scandir(folder) as found:
         entries = list(found)
     brought: list[tuple[str, str]] = []
@@ -88,7 +96,8 @@ def _emptied(folder: int, top: int, shown: str) -> list[tuple[str, str]]:
         name, place = entry.name, f"{shown}/{entry.name}"
         with _telling(place):
             if not entry.is_dir(follow_symlinks=False):
-                os.unlink(name, dir_fd=folder)
+                if name != kept:
+                    os.unlink(name, dir_fd=folder)
                 continue
             with suppress(OSError):
                 # One that nothing may be written to, and that is empty, can be removed and not moved.

@@ -55,23 +55,32 @@ def unfinished(place: Path, *, folder: bool = False) -> Iterator[Path]:
 
 
 def sweep(place: Path) -> None:
-    """Remove what killed processes left that were building something for ``place``."""
+    """Remove what killed processes left that were building something for ``place``.
+
+    ``place`` is the caller's own: where a file of a stranger names it, so may what has such a name beside it be.
+    """
+    for building in leftovers(place):
+        _remove_if_left(building)
+
+
+def leftovers(place: Path) -> list[Path]:
+    """Return what has the name of something that is built for ``place``, or was removed from there."""
     start = f".{place.name}{_MARK}"
     try:
         names = [name for name in os.listdir(place.parent) if name.startswith(start)]  # noqa: PTH208
     except OSError:
-        return
-    for name in names:
-        if _DIGITS.fullmatch(name, len(start)):
-            _remove_if_left(place.with_name(name))
+        return []
+    return [place.with_name(name) for name in names if _DIGITS.fullmatch(name, len(start))]
 
 
-def remove_folder(place: Path) -> None:
-    """Remove a folder in one step: what a kill leaves of it has the name of something unfinished. Raises OSError."""
-    sweep(place)
+def remove_folder(place: Path, *, last: str) -> None:
+    """Remove a folder in one step: what a kill leaves of it has the name of something unfinished. Raises OSError.
+
+    Its file ``last``, which says whose it is, goes after all else, so that what is left says it too or is empty.
+    """
     leaving = place.with_name(f".{place.name}{_MARK}{os.urandom(4).hex()}")
     place.rename(leaving)
-    remove(leaving)
+    remove(leaving, last=last)
 
 
 def _remove_if_left(building: Path) -> None:

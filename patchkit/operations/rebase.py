@@ -21,8 +21,8 @@ from patchkit.operations.rebase_session import Request, Session
 from patchkit.operations.rebase_signed import Signed
 from patchkit.operations.rebase_targets import Beyond, Upstream
 from patchkit.operations.series_files import undo_interrupted_write
-from patchkit.store.edit_dir import STATE, EditDir, State, already_open, find_open
-from patchkit.store.edit_room import OPEN, clear_room, refuse_inside, sweep_room
+from patchkit.store.edit_dir import STATE, EditDir, State, find_open
+from patchkit.store.edit_room import OPEN, already_open, clear_room, refuse_inside, sweep_room
 from patchkit.store.files import refuse_odd_files
 from patchkit.store.location import VERSIONS, series_option, versions_file
 from patchkit.store.lock import read_lock
@@ -45,7 +45,7 @@ def rebase(folder: Path, request: Request, around: Surroundings) -> Rebased:
         )
     unfinished = find_open(folder)
     if unfinished is not None:
-        raise already_open(folder, unfinished)
+        raise already_open(folder, unfinished.folder)
     refuse_odd_files(folder)
     _refuse_odd_names(request, around)
     if around.edit_dir is not None:

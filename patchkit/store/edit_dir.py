@@ -21,11 +21,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 from msgspec.structs import replace
 
 from patchkit.core.rebasing.memory import Resolution
@@ -33,10 +33,12 @@ from patchkit.core.rebasing.rebased import PatchRebase
 from patchkit.core.series import SCHEMA, Digest, Document
 from patchkit.core.upstream import PinnedCommit
 from patchkit.errors import PatchkitError, StoreError, TreeError, UsageError, WriteFailedError
+from patchkit.folders import remove
 from patchkit.reading import read_regular
 from patchkit.store.documents import load_document, parse_document
 from patchkit.store.edit_room import (
     ROOM,
+    already_open,
     folder_for,
     home_elsewhere,
     make_room,
@@ -49,7 +51,7 @@ from patchkit.store.edit_room import (
 from patchkit.store.files import entries, refuse_odd_files, write_files
 from patchkit.store.location import series_option
 from patchkit.store.memory import RESOLUTIONS, load_resolutions, print_resolution, resolution_file
-from patchkit.unfinished import remove_folder, sweep
+from patchkit.unfinished import leftovers, remove_folder
 
 STATE = "state.yaml"
 README = "README.md"
@@ -79,7 +81,7 @@ class Settled(Document, frozen=True, kw_only=True):
 class State(Document, frozen=True, kw_only=True):
     """Where an unfinished rebase stands."""
 
-    schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
+    schema: Annotated[int, msgspec.Meta(ge=SCHEMA, le=SCHEMA)] = SCHEMA
     series: Digest
     """Of the sources with which it began."""
     target: str
@@ -226,19 +228,27 @@ class EditDir:
         removed: tuple[Path, ...] = ()
         if self._home is not None:
             # Nothing but open.yaml speaks of it, so that one goes last. What an earlier removal left is there as well.
-            sweep(self.folder)
             try:
-                if self.folder.is_dir() and self._is_ours():
-                    remove_folder(self.folder)
+                self._remove_left()
+                if self.folder.is_dir() and self._is_ours(self.folder):
+                    remove_folder(self.folder, last=STATE)
                     removed = (self.folder,)
             except OSError as error:
                 raise WriteFailedError(f"cannot remove {error.filename}: {error.strerror or error}") from error
-        # Without open.yaml there is no unfinished rebase any more, whatever is left of the rest.
         return (*sweep_room(self._series), *removed)
 
-    def _is_ours(self) -> bool:
+    def _remove_left(self) -> None:
+        """Remove what a removal that was killed left of the folder: what says so is ours, and the last is empty."""
+        for left in leftovers(self.folder):
+            if not left.is_symlink() and self._is_ours(left):
+                remove(left, last=STATE)
+                continue
+            with suppress(OSError):
+                left.rmdir()
+
+    def _is_ours(self, folder: Path) -> bool:
         """Tell whether a folder elsewhere is of a rebase of this series: open.yaml may name any. Raises TreeError."""
-        file = self.folder / STATE
+        file = folder / STATE
         try:
             return parse_document(State, read_regular(file), str(file)).home == self._home
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PatchkitError):
@@ -272,18 +282,8 @@ def claim(series: Path, folder: Path | None, name: str) -> EditDir:
     try:
         write_open(make_room(series), place)
     except FileExistsError:
-        raise already_open(series, find_open(series)) from None
+        raise already_open(series, read_open(series)) from None
     return EditDir(series, place)
-
-
-def already_open(series: Path, edit_dir: EditDir | None) -> UsageError:
-    """Return the error that says that there is an unfinished rebase."""
-    where = f": {edit_dir.folder}" if edit_dir else ""
-    return UsageError(
-        f"there is an unfinished rebase{where}",
-        hint=f"go on with `patchkit rebase --continue{series_option(series)}`, leave hunks out with --skip, "
-        "or drop it with --abort",
-    )
 
 
 def _read(file: Path) -> bytes:

@@ -242,5 +242,15 @@ def read_open(series: Path) -> Path | None:
     return place
 
 
+def already_open(series: Path, edit_dir: Path | None) -> UsageError:
+    """Return the error that says that there is an unfinished rebase, and where its edit directory is."""
+    where = f": {edit_dir}" if edit_dir else ""
+    return UsageError(
+        f"there is an unfinished rebase{where}",
+        hint=f"go on with `patchkit rebase --continue{series_option(series)}`, leave hunks out with --skip, "
+        "or drop it with --abort",
+    )
+
+
 def _is_rubbish(name: str) -> bool:
     return name in (".gitignore", REMOVED, *_PENDING[1:]) or name.startswith((_DRAFT, "..gitignore."))

@@ -7,8 +7,10 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from trees.faults import in_child, kill_self
+from trees.faults import in_child, kill_self, killed_at
+from trees.snapshots import lay
 
+from patchkit.folders import remove
 from patchkit.unfinished import remove_folder, sweep, unfinished
 
 
@@ -16,7 +18,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def kill_self_instead(_folder: Path) -> None:
+def kill_self_instead(_folder: Path, *, last: str) -> None:
     kill_self()
 
 
@@ -88,7 +90,7 @@ def test_a_folder_goes_in_one_step_and_what_a_kill_leaves_of_it_with_the_next_sw
 
     def work() -> None:
         with mock.patch("patchkit.unfinished.remove", side_effect=kill_self_instead):
-            remove_folder(tmp_path / "place")
+            remove_folder(tmp_path / "place", last="whose")
 
     assert os.WIFSIGNALED(in_child(work))
     left = names(tmp_path)
@@ -96,3 +98,15 @@ def test_a_folder_goes_in_one_step_and_what_a_kill_leaves_of_it_with_the_next_sw
 
     sweep(tmp_path / "place")
     assert names(tmp_path) == []
+
+
+def test_killed_at_any_point_what_is_left_of_a_folder_says_whose_it_is_or_is_empty(tmp_path: Path) -> None:
+    at, alive = 0, True
+    while alive:
+        at += 1
+        lay(tmp_path / "place", {"whose": b"mine", "a": b"a", "x/b": b"b", "x/y/c": b"c", "z/whose": b"z"})
+        alive = killed_at(at, lambda: remove_folder(tmp_path / "place", last="whose"))
+        for left in tmp_path.iterdir():
+            assert names(left) == [] or (left / "whose").read_bytes() == b"mine"
+            remove(left)
+    assert at > 8

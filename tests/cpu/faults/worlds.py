@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import zipfile
 from collections.abc import Sequence
 from itertools import count
@@ -115,13 +116,15 @@ def asking(root: Path) -> None:
 
 
 def asking_elsewhere(root: Path) -> None:
-    """The same, in a folder of the user's choice."""
+    """The same, in a folder of the user's choice, beside what two removals that were killed left of it."""
     clash(root)
     prepare(
         root,
         *("rebase", "--patches", "{root}/patches/megatron", "--onto", "v2.0", "--edit-dir", "{root}/edit"),
         code=1,
     )
+    shutil.copytree(root / "edit", root / ".edit.patchkit-0123abcd")
+    (root / ".edit.patchkit-0123abce").mkdir()
 
 
 def decided(root: Path) -> None:

@@ -1,19 +1,22 @@
 from __future__ import annotations
 
+import errno
+import os
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from trees.faults import killed_at
 from trees.snapshots import contents, lay, snapshot
 
 from patchkit.core.carry_report import PlaceReport
 from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase
 from patchkit.core.series import ROOMS
-from patchkit.errors import StoreError, UsageError
+from patchkit.errors import StoreError, TreeError, UsageError
 from patchkit.store.edit_dir import EditDir, Settled, State, Stranger, claim, find_open
-from patchkit.store.edit_room import clear_room, make_room
+from patchkit.store.edit_room import clear_room, make_room, sweep_room
 from patchkit.store.lock import GENERATED
 from patchkit.store.pending import is_pending
 
@@ -270,6 +273,65 @@ def test_an_edit_directory_elsewhere_says_of_which_series_it_is(series: Path, tm
     assert found.state() == replace(STATE, home=str(series.resolve()))
     assert found.remove() == (tmp_path / "edits",)
     assert contents(tmp_path) == {}
+
+
+def test_what_a_removal_elsewhere_left_goes_with_the_next(series: Path, tmp_path: Path) -> None:
+    """Killed at any call, it can be dropped again, and nothing of it stays, whatever had gone by then."""
+    at, alive = 0, True
+    while alive:
+        at += 1
+        edit_dir = elsewhere(series, tmp_path / "edits")
+        alive = killed_at(at, edit_dir.remove)
+        found = find_open(series)
+        if found is not None:
+            found.remove()
+        sweep_room(series)
+        assert snapshot(tmp_path) == {"series": "folder"}
+    assert at > 10
+
+
+def test_the_rest_of_a_removal_that_cannot_be_read_now_is_not_forgotten(
+    series: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be of this series, and nothing but open.yaml speaks of it."""
+    edit_dir = elsewhere(series, tmp_path / "edits")
+    left = edit_dir.folder.rename(tmp_path / ".edits.patchkit-0123abcd")
+    before = snapshot(tmp_path)
+
+    def fail(_file: Path) -> bytes:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("patchkit.store.edit_dir.read_regular", fail)
+        with pytest.raises(TreeError) as caught:
+            edit_dir.remove()
+    assert caught.value.message == f"cannot read {left / 'state.yaml'}: Input/output error"
+    assert snapshot(tmp_path) == before
+
+    edit_dir.remove()
+    assert snapshot(tmp_path) == {"series": "folder"}
+
+
+@pytest.mark.parametrize("name", ["edits", "docs"])
+def test_what_lies_beside_a_folder_that_is_not_of_this_series_stays(series: Path, tmp_path: Path, name: str) -> None:
+    """open.yaml may have come with the series: what is named like something unfinished there may be anybody's."""
+    theirs = elsewhere(lay(tmp_path / "theirs", {"series.yaml": b""}), tmp_path / "at" / "edits")
+    kept = (theirs.folder / "state.yaml").read_bytes()
+    home = f"home: {tmp_path / 'theirs'}".encode()
+    ours = kept.replace(home, f"home: {series}".encode())
+    assert kept.count(home) == 1
+    beside = {"0123abcd/a": b"a", "0123abce/state.yaml": kept, "0123abcf": b"file", "0123abc0/state.yaml": b"{"}
+    lay(tmp_path / "at", {f".{name}.patchkit-{path}": text for path, text in beside.items()})
+    lay(tmp_path / "elsewhere", {"state.yaml": ours, "precious": b"p"})
+    (tmp_path / "at" / f".{name}.patchkit-0123abc1").symlink_to(tmp_path / "elsewhere")
+    before = snapshot(tmp_path)
+    lay(series, {".rebase/open.yaml": f"edit-dir: {tmp_path}/at/{name}\n".encode()})
+    lay(tmp_path / "at" / f".{name}.patchkit-0123abc2", {"state.yaml": ours, "a": b"ours"})
+    found = find_open(series)
+    assert found is not None
+
+    assert found.remove() == ()
+    assert snapshot(tmp_path) == before
 
 
 @pytest.mark.parametrize("old", [False, True])
