@@ -19,6 +19,8 @@ import msgspec
 from patchkit.core.blobs import blob_id
 from patchkit.errors import InterruptedWriteError, UnsafePathError
 from patchkit.reading import read_regular
+from patchkit.trees.interface import Interrupted
+from patchkit.trees.nofollow import in_the_way, read_file
 from patchkit.trees.paths import checked
 
 _SCHEMA = 1
@@ -139,6 +141,26 @@ def saved(state_dir: Path, blob: str) -> bytes:
     return content
 
 
+def progress(root: Path, journal: Journal) -> Interrupted:
+    """Tell by what the files below ``root`` hold how far the write came, or whether somebody has written since."""
+    sorted_paths: dict[str, list[str]] = {"written": [], "pending": [], "damaged": []}
+    for entry in journal.entries:
+        sorted_paths[_condition(root, entry)].append(entry.path)
+    return Interrupted(journal.operation, **{name: tuple(paths) for name, paths in sorted_paths.items()})
+
+
+def _condition(root: Path, entry: Entry) -> str:
+    try:
+        found = read_file(root, entry.path)
+        if found is None and entry.after is None and in_the_way(root, entry.path):
+            # That the file is gone is not all: its old content cannot be put back there.
+            return "damaged"
+    except (OSError, UnsafePathError):
+        return "damaged"
+    now = None if found is None else blob_id(found.content)
+    return {entry.before: "pending", entry.after: "written"}.get(now, "damaged")
+
+
 def retire(state_dir: Path) -> None:
     """Make the journal not exist any more. Raises OSError; the journal is still there then."""
     folder = state_dir / f"{_NAME}.old-{os.getpid()}"
@@ -199,10 +221,14 @@ def _refuse_other_names(journal: Journal, own: Own, state_dir: Path) -> None:
         if entry.path in seen:
             raise _unreadable(state_dir, f"it has {entry.path!r} twice")
         seen.add(entry.path)
+        if entry.before == entry.after:
+            reason = f"it has {entry.path!r} as a file that the write did not change"
+            right = "no write leaves that: see whether the files are as they should be"
+            raise _unreadable(state_dir, reason, hint=f"{right}, then remove {state_dir / _NAME}")
 
 
-def _unreadable(state_dir: Path, reason: str) -> InterruptedWriteError:
+def _unreadable(state_dir: Path, reason: str, hint: str = "") -> InterruptedWriteError:
     return InterruptedWriteError(
         f"an earlier write was cut short and its journal {state_dir / _NAME} cannot be read: {reason}",
-        hint=f"restore the tree by hand, then remove {state_dir / _NAME}",
+        hint=hint or f"restore the tree by hand, then remove {state_dir / _NAME}",
     )

@@ -63,6 +63,21 @@ def parent_folder(root: Path, path: str, *, make: bool = False) -> Iterator[int]
         os.close(descriptor)
 
 
+def in_the_way(root: Path, path: str) -> str | None:
+    """Return what keeps a file from being put at ``path``, where none is; None when nothing does.
+
+    Raises UnsafePathError, OSError.
+    """
+    try:
+        with parent_folder(root, path) as folder:
+            status = os.stat(path.rpartition("/")[2], dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError:
+        return "a file is in the place of a folder above it"
+    return "a folder is in its place" if stat.S_ISDIR(status.st_mode) else None
+
+
 def remove_if_empty(root: Path, path: str) -> None:
     """Remove the folder ``path`` where nothing is in it. Raises UnsafePathError, OSError: a link there is no folder."""
     with parent_folder(root, path) as folder:

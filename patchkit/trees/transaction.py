@@ -13,13 +13,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from patchkit.core.blobs import blob_id, blob_id_if_any
+from patchkit.core.blobs import blob_id_if_any
 from patchkit.errors import InterruptedWriteError, UnsafePathError, WriteFailedError
 from patchkit.trees import journal as journals
 from patchkit.trees.interface import Edits, Interrupted
 from patchkit.trees.journal import Entry, Journal, Own, anywhere
 from patchkit.trees.lock import exclusive, shared
-from patchkit.trees.nofollow import missing_folders, parent_folder, read_file, remove_if_empty
+from patchkit.trees.nofollow import in_the_way, missing_folders, parent_folder, read_file, remove_if_empty
 from patchkit.trees.paths import checked
 
 _NEW_FILE_MODE = 0o644
@@ -70,7 +70,7 @@ def interrupted(root: Path, state_dir: Path) -> Interrupted | None:
     with shared(state_dir, str(root)):
         if not journals.exists(state_dir):
             return None
-        return _progress(root, journals.load(state_dir))
+        return journals.progress(root, journals.load(state_dir))
 
 
 def nothing_against(_entry: Entry, _old: bytes | None) -> None:
@@ -98,7 +98,7 @@ def undo_interrupted(
             journals.sweep(state_dir)
             return None
         journal = journals.load(state_dir, own)
-        progress = _progress(root, journal)
+        progress = journals.progress(root, journal)
         try:
             _put_back(root, journal, progress, state_dir, judge)
         except OSError as error:
@@ -127,7 +127,7 @@ def _carry_out(root: Path, changes: list[_Change], operation: str, state_dir: Pa
 
 def _undo_after(error: BaseException, root: Path, journal: Journal, state_dir: Path) -> None:
     try:
-        _put_back(root, journal, _progress(root, journal), state_dir)
+        _put_back(root, journal, journals.progress(root, journal), state_dir)
     except (OSError, InterruptedWriteError, UnsafePathError) as second:
         raise WriteFailedError(
             f"cannot write to {root}: {_reason(error)}; putting the old files back failed as well: {_reason(second)}",
@@ -145,7 +145,7 @@ def _put_back(
     if progress.damaged:
         raise InterruptedWriteError(
             f"an earlier {progress.operation} of {root} was cut short, and since then these files were changed: "
-            + ", ".join(progress.damaged),
+            + ", ".join(_now(root, path) for path in progress.damaged),
             hint=f"put these files right and remove {state_dir / 'journal'}, "
             "or give them back the content they had and run this again",
         )
@@ -229,20 +229,12 @@ def _journal(root: Path, changes: list[_Change], operation: str) -> Journal:
     return Journal(operation, os.urandom(4).hex(), entries, tuple(dict.fromkeys(made)))
 
 
-def _progress(root: Path, journal: Journal) -> Interrupted:
-    sorted_paths: dict[str, list[str]] = {"written": [], "pending": [], "damaged": []}
-    for entry in journal.entries:
-        sorted_paths[_condition(root, entry)].append(entry.path)
-    return Interrupted(journal.operation, **{name: tuple(paths) for name, paths in sorted_paths.items()})
-
-
-def _condition(root: Path, entry: Entry) -> str:
-    try:
-        found = read_file(root, entry.path)
-    except (OSError, UnsafePathError):
-        return "damaged"
-    now = None if found is None else blob_id(found.content)
-    return {entry.before: "pending", entry.after: "written"}.get(now, "damaged")
+def _now(root: Path, path: str) -> str:
+    """Return a path, with what else than a file is there by now."""
+    with suppress(OSError, UnsafePathError):
+        hindrance = in_the_way(root, path)
+        return f"{path} ({hindrance})" if hindrance else path
+    return path
 
 
 def _name(path: str) -> str:

@@ -424,6 +424,57 @@ def test_a_journal_that_names_a_file_twice_is_refused(tmp_path: Path) -> None:
     assert contents(root)["a.py"] == OLD["a.py"]
 
 
+@pytest.mark.parametrize("blob", [None, blob_id(OLD["a.py"])])
+@pytest.mark.parametrize("path", ["a.py", "sub", "fresh"])
+def test_a_journal_with_a_file_that_its_write_did_not_change_is_refused(
+    tmp_path: Path, path: str, blob: str | None
+) -> None:
+    """There is nothing to undo about it, and no write has one; a folder there would be put down to a lack of rights."""
+    entry = {"path": path, "before": blob, "after": blob, "mode": 420}
+    planted = {"schema": 1, "operation": "x", "token": "", "folders": [], "entries": [entry]}
+    root = lay(tree(tmp_path / "t"), {".patchkit/journal/journal.json": json.dumps(planted).encode()})
+    before = snapshot(root)
+    journal = root / ".patchkit" / "journal"
+    for look in (left_behind, undo, write):
+        with pytest.raises(InterruptedWriteError) as caught:
+            look(root)
+        assert caught.value.message == (
+            f"an earlier write was cut short and its journal {journal} cannot be read: "
+            f"it has {path!r} as a file that the write did not change"
+        )
+        assert caught.value.hint == (
+            f"no write leaves that: see whether the files are as they should be, then remove {journal}"
+        )
+        assert snapshot(root) == before
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("sub", "sub (a folder is in its place)"),
+        ("a.py/b/c", "a.py/b/c (a file is in the place of a folder above it)"),
+    ],
+)
+def test_where_a_file_cannot_be_put_back_nothing_is(tmp_path: Path, path: str, said: str) -> None:
+    old = b"old\n"
+    entries = [{"path": name, "before": blob_id(old), "after": None, "mode": 420} for name in ("first", path)]
+    planted = {"schema": 1, "operation": "x", "token": "", "folders": [], "entries": entries}
+    root = tree(tmp_path / "t")
+    journal = lay(root / ".patchkit" / "journal", {"journal.json": json.dumps(planted).encode(), blob_id(old): old})
+    before = snapshot(root)
+    assert left_behind(root) == Interrupted("x", ("first",), (), (path,))
+    with pytest.raises(InterruptedWriteError) as caught:
+        undo(root)
+
+    assert caught.value.message == (
+        f"an earlier x of {root} was cut short, and since then these files were changed: {said}"
+    )
+    assert caught.value.hint == (
+        f"put these files right and remove {journal}, or give them back the content they had and run this again"
+    )
+    assert snapshot(root) == before
+
+
 def test_an_undo_does_not_look_for_each_of_its_files_among_all_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
