@@ -9,41 +9,24 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
-from patchkit.core.kept_names import why_kept
-from patchkit.core.paths import shown, why_outside
-from patchkit.core.series import Document
 from patchkit.core.upstream import VersionsDocument
 from patchkit.errors import StoreError, TreeBusyError, WriteFailedError
 from patchkit.folders import remove
-from patchkit.store.documents import load_document, parse_document, read_file
-from patchkit.store.edit_room import PENDING, ROOM, leads_into_room, make_room, refuse_odd_room, refuse_room_link
+from patchkit.store.documents import parse_document, read_file
+from patchkit.store.edit_room import PENDING, ROOM, make_room, refuse_odd_room, refuse_room_link
 from patchkit.store.files import refuse_link, refuse_links_towards, write_files
-from patchkit.store.location import VERSIONS, versions_file
+from patchkit.store.location import VERSIONS
+from patchkit.store.pending_list import LIST, Checked, PendingList, list_of
 from patchkit.store.versions import load_versions, only_adds
 from patchkit.unfinished import sweep
 
-_SCHEMA = 2
-_ABOVE = f"../../{VERSIONS}"
-_LIST = "list.yaml"
 _COMMENT = "A write that was cut short; `patchkit rebase --continue` finishes it."
-
-
-class _Pending(Document, frozen=True):
-    """What is to be written."""
-
-    schema: Annotated[int, Meta(ge=1, le=_SCHEMA)]
-    files: tuple[str, ...]
-    """Paths from the series' folder, the one that is above it ``../../upstream_versions.yaml``; the content of the n-th
-    is in the file called n. Of schema 1 they are absolute."""
-    removed: tuple[str, ...]
 
 
 class _Listed:
@@ -53,11 +36,13 @@ class _Listed:
         """Raises StoreError, UsageError."""
         refuse_room_link(series)
         self.place = _place(series)
-        refuse_links_towards(self.place.parent, f"{PENDING}/{_LIST}")
+        refuse_links_towards(self.place.parent, f"{PENDING}/{LIST}")
+        file = self.place / LIST
         with _hinting(self.place):
-            listed = load_document(_Pending, self.place / _LIST)
-        self.paths = _checked(series, self.place / _LIST, listed.files)
-        self.removed = _checked(series, self.place / _LIST, listed.removed, goes=True)
+            text = read_file(file)
+            listed = parse_document(PendingList, text, str(file))
+        checked = Checked(series, file, listed, text)
+        self.paths, self.removed = checked.paths, checked.removed
 
     def content(self, number: int) -> bytes:
         """Return what the file of this number is to hold. Raises StoreError, UsageError."""
@@ -83,16 +68,13 @@ def write_all(series: Path, files: Mapping[Path, bytes], removed: Iterable[Path]
 
     gone = tuple(removed)
     place = make_room(series) / PENDING
-    listed = _Pending(
-        _SCHEMA, tuple(_told(series, path) for path in files), tuple(_told(series, path) for path in gone)
-    )
-    _checked(series, place / _LIST, listed.files)
-    _checked(series, place / _LIST, listed.removed, goes=True)
+    listed = list_of(series, files, gone)
+    Checked(series, place / LIST, listed)
     with _alone(place):
         draft = place.with_name(f"{place.name}.new")
         _remove(draft)
         kept = {draft / str(number): content for number, content in enumerate(files.values())}
-        kept[draft / _LIST] = print_yaml(msgspec.to_builtins(listed), _COMMENT)
+        kept[draft / LIST] = print_yaml(msgspec.to_builtins(listed), _COMMENT)
         try:
             write_files(kept)
             draft.rename(place)
@@ -155,42 +137,6 @@ def _place(series: Path) -> Path:
     return series / ROOM / PENDING
 
 
-def _told(series: Path, path: Path) -> str:
-    """Return what the list says of a file."""
-    # A file itself is left as it was named: a link in its place is refused.
-    real, home = path.parent.resolve() / path.name, series.resolve()
-    return real.relative_to(home).as_posix() if real.is_relative_to(home) else os.path.relpath(real, home)
-
-
-def _checked(series: Path, file: Path, paths: Sequence[str], *, goes: bool = False) -> tuple[Path, ...]:
-    """Return the files that a list names.
-
-    Raises StoreError for one that is not a rebase's to write, or to remove, and UsageError for a link.
-    The folder of a series comes from anywhere; what is in it must not lead to the files of whoever has it now.
-    """
-    home = series.resolve()
-    above = home.parent.parent / VERSIONS
-    found: list[Path] = []
-    for path in paths:
-        if not goes and path in (_ABOVE, str(above)) and versions_file(home) == above:
-            refuse_link(above)
-            found.append(above)
-            continue
-        start = f"{home}/"
-        inside = path[len(start) :] if path.startswith(start) else path
-        reason = why_outside(inside) or why_kept(inside) or (_NOT_OURS if leads_into_room(inside) else None)
-        if reason:
-            raise StoreError(
-                str(file),
-                None,
-                f"{shown(path)} is no file that a rebase of this series writes: {reason}",
-                hint=f"remove {file.parent}: it was not made here, or the series was moved in the middle of a write",
-            )
-        refuse_links_towards(home, inside)
-        found.append(home / inside)
-    return tuple(found)
-
-
 def _refuse_other_versions(series: Path, place: Path, files: Mapping[Path, bytes]) -> None:
     """Raise StoreError where upstream_versions.yaml above the series would become more than a rebase makes of it.
 
@@ -203,15 +149,12 @@ def _refuse_other_versions(series: Path, place: Path, files: Mapping[Path, bytes
         if only_adds(load_versions(above), parse_document(VersionsDocument, files[above], str(above))):
             return
     raise StoreError(
-        str(place / _LIST),
+        str(place / LIST),
         None,
         f"it would change in {above} what no rebase of a series changes",
         hint="it was not made here, or that file was changed since: "
         f"see whether the series is as it should be, then remove {place}",
     )
-
-
-_NOT_OURS = "it lies in the folder of unfinished rebases"
 
 
 @contextmanager

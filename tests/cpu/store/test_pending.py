@@ -145,10 +145,46 @@ def test_a_planted_write_leads_to_no_file_that_a_rebase_does_not_write(
         work(folder)
 
     told = f"{named!r} is no file that a rebase of this series writes: {reason}"
-    assert caught.value.message == f"{place / 'list.yaml'}: {told}"
+    at = "files[1]" if key == "files" else "removed[0]"
+    assert caught.value.message == f"{place / 'list.yaml'}: {at} (line 1): {told}"
     hint = f"remove {place}: it was not made here, or the series was moved in the middle of a write"
     assert caught.value.hint == hint
     assert snapshot(folder.parent) == before
+
+
+UNLIKE_FILES = {
+    "folder": (["b"], ["a", "sub"], "removed[1] (line 6)", "sub", "a folder is in its place"),
+    "folder to write": (["b", "sub"], [], "files[1] (line 4)", "sub", "a folder is in its place"),
+    "below a file": (["b", "a/x/y", "a"], [], "files[1] (line 4)", "a/x/y", "a above it is no folder"),
+    "gone below a file": (["b"], ["a/x"], "removed[0] (line 5)", "a/x", "a above it is no folder"),
+    "below a new one": (["b", "new", "new/x"], [], "files[2] (line 5)", "new/x", "the list has new as a file"),
+    "below one gone": (["b", "n/x/y"], ["n"], "files[1] (line 4)", "n/x/y", "the list has n as a file"),
+    "twice": (["b", "a", "a"], [], "files[2] (line 5)", "a", "the list has it twice"),
+    "written and gone": (["b", "a"], ["a"], "removed[0] (line 6)", "a", "the list has it twice"),
+}
+
+
+@pytest.mark.parametrize("work", [finish, drop])
+@pytest.mark.parametrize("case", UNLIKE_FILES)
+def test_a_planted_write_of_what_can_be_no_file_is_refused_before_anything_is_written(
+    folder: Path, case: str, work: Callable[[Path], object]
+) -> None:
+    files, removed, where, path, reason = UNLIKE_FILES[case]
+    lay(folder, {"sub/file": b"precious"})
+    place = planted(folder, files, removed)
+    lines = ["schema: 2", "files:", *(f"- {each}" for each in files), "removed:", *(f"- {each}" for each in removed)]
+    (place / "list.yaml").write_text("\n".join(lines if removed else [*lines[:-1], "removed: []"]))
+    before = snapshot(folder)
+    with pytest.raises(StoreError) as caught:
+        work(folder)
+
+    assert caught.value.message == (
+        f"{place / 'list.yaml'}: {where}: {path!r} is no file that a rebase of this series writes: {reason}"
+    )
+    assert caught.value.hint == (
+        f"remove {place}: it was not made here, or the series was moved in the middle of a write"
+    )
+    assert snapshot(folder) == before
 
 
 @pytest.mark.parametrize("name", ["b", "way", "above/c", ".rebase/pending/0", ".rebase/pending/list.yaml"])
