@@ -5,7 +5,9 @@ Whether what a partial clone lacks is an error, or is downloaded, is up to the G
 
 from __future__ import annotations
 
+import itertools
 import os
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
@@ -73,7 +75,7 @@ def read_graph(tree: GitTree, start: str | None, paths: Sequence[str]) -> Graph:
     """Return the commits from ``start`` (without it) to the commit of ``tree``, and what they have at ``paths``.
 
     Without ``start``, all that ``tree`` rests on. A commit at the edge of a shallow clone has no parents. Raises
-    TreeError when an object is missing.
+    TreeError when an object is missing, and when what git tells of both ends is not what their own folders have.
     """
     span = [tree.commit] if start is None else [tree.commit, f"^{start}"]
     # Sparse: the commits that touch none of the paths as well, for the order in which everything came.
@@ -81,7 +83,13 @@ def read_graph(tree: GitTree, start: str | None, paths: Sequence[str]) -> Graph:
     inside = {commit.id for commit in commits}
     outside = sorted({parent for commit in commits for parent in commit.parents} - inside)
     roots = [commit.id for commit in commits if not commit.parents]
-    return Graph(commits, blobs_at(tree, outside, paths), _with_parents(tree, roots))
+    # What git tells between the ends it holds against nothing.
+    ends = [*roots, tree.commit] if tree.commit in inside else roots
+    held = blobs_at(tree, list(dict.fromkeys([*outside, *ends])), paths)
+    graph = Graph(commits, {commit: held[commit] for commit in outside}, _with_parents(tree, roots))
+    for commit, path in itertools.product(ends, paths):
+        _refuse_contradiction(tree, commit, path, graph.blob(commit, path), held[commit].get(path))
+    return graph
 
 
 def read_everything(tree: GitTree, paths: Sequence[str]) -> tuple[Introduced, ...]:
@@ -163,6 +171,23 @@ def _parsed(printed: bytes) -> Iterator[Commit]:
             subject_of(subject),
             changes,
         )
+
+
+def _refuse_contradiction(tree: GitTree, commit: str, path: str, told: str | None, held: str | None) -> None:
+    """Raise TreeError unless git's log gives a file of a commit the blob that the commit's own folders have there."""
+    if told == held:
+        return
+    repository = shlex.quote(str(tree.repository))
+    raise TreeError(
+        f"git's log of {tree.repository} contradicts the commit's own folders: by it {path} of {commit} is "
+        f"{_blob_in_words(told)}, by them {_blob_in_words(held)}",
+        hint="the repository is damaged, or its commit-graph is that of another one: "
+        f"git -C {repository} fsck and git -C {repository} commit-graph verify say what is wrong",
+    )
+
+
+def _blob_in_words(blob: str | None) -> str:
+    return "no file" if blob is None else f"blob {blob}"
 
 
 def _blob(about: bytes, path: str) -> str | None:

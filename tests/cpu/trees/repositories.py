@@ -57,3 +57,9 @@ def put(repository: Path, kind: bytes, content: bytes, object_id: str | None = N
     place.unlink(missing_ok=True)
     place.write_bytes(zlib.compress(text))
     return name
+
+
+def tree_of(repository: Path, name: str) -> bytes:
+    """Return a folder as git keeps it, to be put in the place of another one; ``name`` is such as ``COMMIT:sub``."""
+    command = ["git", "cat-file", "tree", name]
+    return subprocess.run(command, cwd=repository, check=True, capture_output=True).stdout

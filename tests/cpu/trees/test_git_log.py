@@ -1,17 +1,18 @@
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
 
 from patchkit.core.blobs import blob_id
 from patchkit.core.history.graph import Commit
-from patchkit.errors import UnsafePathError
+from patchkit.errors import TreeError, UnsafePathError
 from patchkit.trees.git import GitTree
 from patchkit.trees.git_log import read_everything, read_graph, tags
 
 from .histories import BEGIN, DAY, Histories
-from .repositories import git
+from .repositories import git, put, tree_of
 
 ODD = "sub dir/[a]*é.py"
 
@@ -114,6 +115,58 @@ def test_a_link_is_not_followed(clone: Histories) -> None:
 
     with pytest.raises(UnsafePathError, match=r"a\.py is a link or a submodule at some time"):
         read_graph(tree(clone, tip), base, ["a.py"])
+
+
+def graph_says(clone: Histories, commit: str, other: str) -> None:
+    """Write a commit-graph in which ``commit`` has the folder of ``other``."""
+    clone.name("heads/main", commit)
+    git(clone.folder, "commit-graph", "write", "--reachable")
+    file = clone.folder / "objects" / "info" / "commit-graph"
+    own, another = (bytes.fromhex(git(clone.folder, "rev-parse", f"{each}^{{tree}}")) for each in (commit, other))
+    content = file.read_bytes()[:-20].replace(own, another)
+    file.chmod(0o644)
+    file.write_bytes(content + hashlib.sha1(content, usedforsecurity=False).digest())
+
+
+@pytest.mark.parametrize("end", ["tip", "root", "removed"])
+def test_what_the_log_says_of_an_end_is_held_against_its_own_folders(clone: Histories, end: str) -> None:
+    base = clone.commit("Base", {"sub/a.py": b"1", "b.py": b"1"})
+    tip = clone.commit("Tip", {"b.py": b"1"} if end == "removed" else {"sub/a.py": b"2", "b.py": b"1"}, base)
+    first, last = (None, base) if end == "root" else (base, tip)
+    other = tip if end == "root" else base
+    expected = list(read_graph(tree(clone, last), first, ["b.py", "sub/a.py"]))
+    graph_says(clone, last, other)
+    of = tree(clone, last)
+
+    with pytest.raises(TreeError) as caught:
+        read_graph(of, first, ["b.py", "sub/a.py"])
+    one, two = f"blob {blob_id(b'1')}", f"blob {blob_id(b'2')}"
+    told, held = {"tip": (one, two), "root": (two, one), "removed": (one, "no file")}[end]
+    assert caught.value.message == (
+        f"git's log of {clone.folder} contradicts the commit's own folders: by it sub/a.py of {last} is {told}, "
+        f"by them {held}"
+    )
+    assert caught.value.hint == (
+        "the repository is damaged, or its commit-graph is that of another one: "
+        f"git -C {clone.folder} fsck and git -C {clone.folder} commit-graph verify say what is wrong"
+    )
+    # Of files that are as the log says there is nothing to refuse, nor without the graph.
+    assert [commit.id for commit in read_graph(of, first, ["b.py"])] == [last]
+    (clone.folder / "objects" / "info" / "commit-graph").unlink()
+    assert list(read_graph(of, first, ["b.py", "sub/a.py"])) == expected
+
+
+@pytest.mark.parametrize("folder", ["", "sub"])
+def test_no_folder_of_the_last_commit_is_another_one(clone: Histories, folder: str) -> None:
+    base = clone.commit("Base", {"sub/a.py": b"1"})
+    tip = clone.commit("Tip", {"sub/a.py": b"2"}, base)
+    real = git(clone.folder, "rev-parse", f"{tip}:{folder}")
+    put(clone.folder, b"tree", tree_of(clone.folder, f"{base}:{folder}"), real)
+
+    # To git's log it has what the folder in its place has.
+    why = f"error: hash mismatch {real}" if not folder else "its content is not the one that its id stands for"
+    with pytest.raises(TreeError, match=rf"^git cannot read {tip}:{folder} \(.*\) of {clone.folder}: {why}"):
+        read_graph(tree(clone, tip), base, ["sub/a.py"])
 
 
 def test_a_tag_stands_for_its_commit_in_whatever_way_it_was_made(clone: Histories) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from patchkit.trees.git_objects import GitObjects
 from patchkit.trees.git_texts import CommitFiles, blobs_at, blobs_in_batches, read_blobs
 
 from .histories import Histories
-from .repositories import claim, git, put
+from .repositories import claim, git, put, tree_of
 
 MISMATCH = "error: hash mismatch {}; fatal: Not a valid object name {}"
 
@@ -163,14 +162,8 @@ def test_a_text_in_the_place_of_another_one_is_not_it(clone: Histories) -> None:
 def test_no_folder_on_the_way_to_a_file_is_another_one(clone: Histories, folder: str) -> None:
     tip = clone.commit("Tip", {"sub/deep/b.py": b"2"})
     evil = clone.commit("Evil", {"sub/deep/b.py": b"evil"})
-    real, forged = (git(clone.folder, "rev-parse", f"{commit}:{folder}") for commit in (tip, evil))
-    content = subprocess.run(
-        ["git", "cat-file", "tree", forged],  # noqa: S607 - whichever git the machine has
-        cwd=clone.folder,
-        check=True,
-        capture_output=True,
-    ).stdout
-    put(clone.folder, b"tree", content, real)
+    real = git(clone.folder, "rev-parse", f"{tip}:{folder}")
+    put(clone.folder, b"tree", tree_of(clone.folder, f"{evil}:{folder}"), real)
     top = f"{tip}^{{tree}}"
 
     with pytest.raises(TreeError) as caught:
