@@ -178,21 +178,22 @@ class GitTree:
     def _talking(self, wanted: str = "", path: str = "", paths: Mapping[str, str] | None = None) -> Iterator[None]:
         """Say of which object git gives no answer, and of which file or folder, in its own words.
 
-        ``wanted`` is the object, and ``path`` the file where it is given; or each is one of ``paths``, the path by
-        object.
+        That is ``path``, where it is given, or ``wanted``, or what ``paths`` has for the object.
         """
         try:
             yield
         except ObjectError as error:
             whose = self.label if paths is None else str(self.repository)
-            name, at = wanted or error.name, path if paths is None else paths[error.name]
+            # It may be a folder on the way: git finds no file below one that is another one's.
+            name, at = error.name, path or wanted if paths is None else paths[error.name]
             said = str(error)
             if error.missing:
                 # The process that was asked complains of nothing.
                 _status, _out, problem = self.program.run(["cat-file", "-p", name])
                 said = problem or said
+            shown = name if at in ("", name) else f"{at} ({name})"
             raise TreeError(
-                f"git cannot read {f'{at} ({name})' if at else name} of {whose}: {' '.join(said.split())}",
+                f"git cannot read {shown} of {whose}: {' '.join(said.split())}",
                 hint=None if error.too_large else self._how_to_mend(),
             ) from error
 

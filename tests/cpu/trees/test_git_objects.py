@@ -260,7 +260,7 @@ def test_a_folder_that_git_did_not_make_is_told_by_whoever_reads_it(repository: 
     odd = commit(repository, put(repository, b"tree", damaged))
     tree = GitTree(repository, odd)
 
-    with pytest.raises(TreeError, match=re.escape(f"git cannot read {odd}:x.py of {tree.label}: ")):
+    with pytest.raises(TreeError, match=re.escape(f"git cannot read {odd}:x.py ({odd}^{{tree}}) of {tree.label}: ")):
         tree.read("x.py")
     with pytest.raises(TreeError, match=re.escape(f"git cannot read {odd}: ({odd}^{{tree}}) of {repository}: ")):
         blobs_at(tree, [odd], ["x.py"])

@@ -164,15 +164,28 @@ def test_no_folder_on_the_way_to_a_file_is_another_one(clone: Histories, folder:
     evil = clone.commit("Evil", {"sub/deep/b.py": b"evil"})
     real = git(clone.folder, "rev-parse", f"{tip}:{folder}")
     put(clone.folder, b"tree", tree_of(clone.folder, f"{evil}:{folder}"), real)
-    top = f"{tip}^{{tree}}"
+    of, said = tree(clone, tip), []
 
-    with pytest.raises(TreeError) as caught:
-        blobs_at(tree(clone, tip), [tip], ["sub/deep/b.py"])
+    for asked in (
+        lambda: blobs_at(of, [tip], ["sub/deep/b.py"]),
+        lambda: of.read("sub/deep/b.py"),
+        lambda: of.read("sub/deep/gone.py"),
+        lambda: of.entries("sub/deep"),
+        of.entries,
+    ):
+        with pytest.raises(TreeError) as caught:
+            asked()
+        said.append(caught.value.message)
     # That of a commit git itself holds against its id.
-    why = "its content is not the one that its id stands for" if folder else MISMATCH.format(real, top)
-    assert (
-        caught.value.message == f"git cannot read {tip}:{folder} ({real if folder else top}) of {clone.folder}: {why}"
-    )
+    name = real if folder else f"{tip}^{{tree}}"
+    why = "its content is not the one that its id stands for" if folder else MISMATCH.format(real, name)
+    assert said == [
+        f"git cannot read {tip}:{folder} ({name}) of {clone.folder}: {why}",
+        f"git cannot read {tip}:sub/deep/b.py ({name}) of {of.label}: {why}",
+        f"git cannot read {tip}:sub/deep/gone.py ({name}) of {of.label}: {why}",
+        f"git cannot read {tip}:sub/deep ({name}) of {of.label}: {why}",
+        f"git cannot read {tip}: ({name}) of {of.label}: {why}",
+    ]
 
 
 def test_no_commit_is_another_one(clone: Histories) -> None:
