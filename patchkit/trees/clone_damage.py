@@ -17,6 +17,13 @@ Run = Callable[[Sequence[str]], tuple[int, bytes, str]]
 _STEPS = re.compile(r"[~^:]|@\{")
 """What begins a step from the name of a revision to another object (gitrevisions(7))."""
 
+_OF_DAMAGE = re.compile(
+    r"hash mismatch|malformed object|(?:bad|missing) object|corrupt|inflate|unable to (?:read|unpack)|could not read"
+    r"|to a valid object|invalid object|broken ref",
+    re.IGNORECASE,
+)
+"""What git says of an object or reference that it cannot read, and of nothing else that it is asked here."""
+
 
 def damage(run: Run, revision: str) -> str | None:
     """Return what is wrong with the clone that hides ``revision``, in a few words; None when it just has no such one.
@@ -48,6 +55,17 @@ def how_to_fetch_the_rest(run: Run, repository: Path) -> str | None:
         f"{repository} is a partial clone, and lacks objects; fetch the rest with "
         f"git -C {shlex.quote(str(repository))} fetch --refetch --no-filter, or use a full clone"
     )
+
+
+def how_to_mend(run: Run, repository: Path) -> str:
+    """Return what to do about objects that git cannot read, and where to ask which they are."""
+    damaged = f"the repository is damaged: git -C {shlex.quote(str(repository))} fsck says what else is"
+    return how_to_fetch_the_rest(run, repository) or damaged
+
+
+def hint_on(complaints: str, run: Run, repository: Path) -> str | None:
+    """Return what to do about what git complains of, where that is an object or a reference; else None."""
+    return how_to_mend(run, repository) if _OF_DAMAGE.search(complaints) else None
 
 
 def _words(complaints: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from patchkit.errors import TreeError, UnsafePathError
-from patchkit.trees.clone_damage import how_to_fetch_the_rest
+from patchkit.trees.clone_damage import how_to_mend
 from patchkit.trees.git_objects import FOLDER, Folder, GitObjects, ObjectError
 from patchkit.trees.git_program import GitProgram, opened
 from patchkit.trees.paths import checked
@@ -194,9 +193,5 @@ class GitTree:
             shown = name if at in ("", name) else f"{at} ({name})"
             raise TreeError(
                 f"git cannot read {shown} of {whose}: {' '.join(said.split())}",
-                hint=None if error.too_large else self._how_to_mend(),
+                hint=None if error.too_large else how_to_mend(self.program.run, self.repository),
             ) from error
-
-    def _how_to_mend(self) -> str:
-        damaged = f"the repository is damaged: git -C {shlex.quote(str(self.repository))} fsck says what else is"
-        return how_to_fetch_the_rest(self.program.run, self.repository) or damaged

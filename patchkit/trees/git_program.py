@@ -11,7 +11,7 @@ from pathlib import Path
 
 from patchkit.errors import RevisionNotFoundError, TreeError
 from patchkit.reading import read_regular
-from patchkit.trees.clone_damage import damage
+from patchkit.trees.clone_damage import damage, hint_on
 from patchkit.trees.git_folder import GitFolder, files_read, files_tried, guessed, logs, refuse_odd_files
 from patchkit.trees.git_lenders import may_download
 from patchkit.trees.git_names import asked
@@ -214,7 +214,8 @@ class GitProgram:
         """
         status, out, problem = self.run(command, stdin=stdin, environment=environment, seconds=seconds, apart=apart)
         if status != 0:
-            raise TreeError(f"git {command[0]} failed in {self.repository}: {problem or ended(status)}")
+            hint = hint_on(problem, self.run, self.repository)
+            raise TreeError(f"git {command[0]} failed in {self.repository}: {problem or ended(status)}", hint=hint)
         return out
 
     def run(
