@@ -34,13 +34,15 @@ def release_tags(repository: Path | GitProgram, pattern: str) -> tuple[ReleaseTa
 
     What has no PEP 440 version in that place is no release.
 
-    One git process. Raises TreeError when ``repository`` is none, or objects that a tag leads to are missing.
+    One git process, and one more where tags are objects. Raises TreeError when ``repository`` is none, or what a tag
+    leads to is missing or not what its id says.
     """
     from packaging.version import Version  # noqa: PLC0415 - needed here alone
 
     before, after = pattern.split("{version}")
     printed = _ask(repository, "for-each-ref", f"--format={_FORMAT}%00%(refname:strip=2)", f"refs/tags/{before}*")
     found: list[tuple[Version, ReleaseTag]] = []
+    annotated: dict[str, str] = {}
     # No other line break ends a line: the name of a tag may have those of Unicode.
     for line in os.fsdecode(printed).split("\n")[:-1]:
         *of_object, name = line.split("\0")
@@ -54,9 +56,24 @@ def release_tags(repository: Path | GitProgram, pattern: str) -> tuple[ReleaseTa
         # An annotated tag is an object of its own; what it leads to is told behind the star.
         commit, kind, time = of_object[1::2] if of_object[1] else of_object[::2]
         if kind == "commit":
+            if of_object[1]:
+                annotated[f"refs/tags/{name}"] = commit
             date = day(seconds(time))
             found.append((version, ReleaseTag(name, str(version), commit, date, version.is_prerelease)))
+    _hold(opened(repository), annotated)
     return tuple(tag for _, tag in sorted(found, key=lambda pair: (pair[0], pair[1].name)))
+
+
+def _hold(program: GitProgram, annotated: Mapping[str, str]) -> None:
+    """Raise TreeError unless each tag, told with the commit that it was listed with, leads there.
+
+    Whoever lists tags believes an object in the place of a tag's; whoever follows one looks at its id.
+    """
+    followed = program.commits(list(annotated)) if annotated else {}
+    for name, commit in annotated.items():
+        if followed[name] != commit:
+            program.refuse_damage(name)
+            raise TreeError(f"{program.repository}: {name} was listed with {commit}, and leads to {followed[name]}")
 
 
 def blobs_at(

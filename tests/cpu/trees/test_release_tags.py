@@ -10,7 +10,7 @@ from patchkit.core.blobs import blob_id
 from patchkit.errors import TreeError
 from patchkit.trees.release_tags import ReleaseTag, blobs_at, release_tags
 
-from .repositories import git, record
+from .repositories import git, put, record
 from .snapshots import lay, snapshot
 
 ONE, TWO = b"one\n", b"two\n"
@@ -49,6 +49,25 @@ def test_release_tags_come_by_version_with_commit_and_day_whatever_kind_of_tag_t
         ReleaseTag("core_v0.10.0", "0.10.0", one, DAY, pre_release=False),
         ReleaseTag("core_v1.0.0", "1.0.0", one, DAY, pre_release=False),
     )
+
+
+@pytest.mark.parametrize("kind", ["tag", "commit"])
+def test_a_tag_with_another_object_in_its_place_is_told(repository: Path, kind: str) -> None:
+    one, two = commits(repository)
+    git(repository, "tag", "-a", "-m", "annotated", "core_v2.0", two)
+    tag = git(repository, "rev-parse", "core_v2.0")
+    contents = {
+        "tag": git(repository, "cat-file", "tag", tag).replace(two, one),
+        "commit": git(repository, "cat-file", "commit", one),
+    }
+    name = put(repository, kind.encode(), f"{contents[kind]}\n".encode(), tag if kind == "tag" else two)
+
+    with pytest.raises(TreeError) as caught:
+        release_tags(repository, CORE)
+    said, _, words = caught.value.message.partition(" (git: ")
+    assert said == f"{repository} is damaged: refs/tags/core_v2.0 cannot be read"
+    assert f"hash mismatch {name}" in words
+    assert caught.value.hint == f"git -C {repository} fsck says what else is; a new clone mends it"
 
 
 @pytest.mark.parametrize(
