@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from patchkit.core.history.graph import Blobs
 from patchkit.errors import TreeError
+from patchkit.trees import git_texts
+from patchkit.trees.git import GitTree
 from patchkit.trees.git_program import GitProgram, opened
 from patchkit.trees.git_times import day, seconds
 
@@ -78,57 +82,32 @@ def _hold(program: GitProgram, annotated: Mapping[str, str]) -> None:
 
 def blobs_at(
     repository: Path | GitProgram, wanted: Mapping[str, Iterable[str]]
-) -> tuple[dict[str, dict[str, str | None]], tuple[str, ...]]:
+) -> tuple[dict[str, Blobs], tuple[str, ...]]:
     """Return the blob id of paths, by commit, None where a commit has no such file; and the commits out of reach.
 
-    ``wanted`` is paths by commit. One git process when all is there; a commit of which something is missing costs one
-    more. No content is read, so that a clone without blobs will do.
+    ``wanted`` is paths by commit. No content is read, so that a clone without blobs will do; the folders on the way are
+    held against their ids, and a commit of which one is missing, or another one, is out of reach. Two git processes
+    when all is there. Nothing is fetched, unless ``repository`` was opened for that.
     """
-    asked = [(commit, path) for commit, paths in wanted.items() for path in paths]
-    if not asked:
+    if not wanted:
         return {}, ()
-    found: dict[str, dict[str, str | None]] = {commit: {} for commit in wanted}
-    doubtful: dict[str, None] = {}
-    for (commit, path), blob in zip(asked, _looked_up(repository, asked), strict=True):
-        if blob is None:
-            doubtful[commit] = None
-        else:
-            found[commit][path] = blob
-    listed = {commit: _listed(repository, commit, wanted[commit]) for commit in doubtful}
-    found |= {commit: blobs for commit, blobs in listed.items() if blobs is not None}
-    lost = tuple(commit for commit, blobs in listed.items() if blobs is None)
-    return {commit: found[commit] for commit in wanted if commit not in lost}, lost
-
-
-def _looked_up(repository: Path | GitProgram, asked: Iterable[tuple[str, str]]) -> list[str | None]:
-    """Return the blob ids; None where the file, its content or the commit is missing, which only a tree can tell."""
-    lines = [os.fsencode(f"{commit}:{path}\n") for commit, path in asked]
+    paths = {commit: tuple(each) for commit, each in wanted.items()}
+    trees = GitTree.several(opened(repository, download=False), paths)
+    asked = sorted({path for each in paths.values() for path in each})
     try:
-        printed = _ask(repository, "cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=b"".join(lines))
+        found = git_texts.blobs_at(trees[0], [tree.commit for tree in trees], asked) if trees else {}
     except TreeError:
-        # git before 2.45 ends at the first thing that it would have to fetch.
-        return [None] * len(lines)
-    answers = [line.partition(b" ") for line in printed.split(b"\n")[:-1]]
-    return [blob.decode() if kind == b"blob" else None for blob, _, kind in answers]
+        found = {}
+        for tree in trees:
+            with suppress(TreeError):
+                found |= git_texts.blobs_at(tree, [tree.commit], paths[tree.commit])
+    return (
+        {commit: {path: found[commit].get(path) for path in each} for commit, each in paths.items() if commit in found},
+        tuple(commit for commit in paths if commit not in found),
+    )
 
 
-def _listed(repository: Path | GitProgram, commit: str, paths: Iterable[str]) -> dict[str, str | None] | None:
-    """Return the blob ids that the trees of a commit name; None where one of these is missing."""
-    paths = tuple(paths)
-    try:
-        printed = _ask(repository, "ls-tree", "-z", "--full-tree", commit, "--", *paths)
-    except TreeError:
-        return None
-    there: dict[str, str] = {}
-    for line in printed.split(b"\0")[:-1]:
-        about, _tab, path = line.partition(b"\t")
-        _mode, kind, object_id = about.split()
-        if kind == b"blob":
-            there[os.fsdecode(path)] = object_id.decode()
-    return {path: there.get(path) for path in paths}
-
-
-def _ask(repository: Path | GitProgram, *command: str, stdin: bytes = b"") -> bytes:
+def _ask(repository: Path | GitProgram, *command: str) -> bytes:
     """Return what a git command that only reads prints in ``repository``, whatever its HEAD is.
 
     Nothing is fetched, so that nothing is written: in a partial clone what is missing stays missing. Raises TreeError
@@ -136,4 +115,4 @@ def _ask(repository: Path | GitProgram, *command: str, stdin: bytes = b"") -> by
     """
     # The first is for git 2.45 and later; to older ones a transport that is not allowed does the same.
     environment = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
-    return opened(repository).output(*command, stdin=stdin, environment=environment)
+    return opened(repository).output(*command, environment=environment)

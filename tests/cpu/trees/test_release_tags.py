@@ -10,7 +10,7 @@ from patchkit.core.blobs import blob_id
 from patchkit.errors import TreeError
 from patchkit.trees.release_tags import ReleaseTag, blobs_at, release_tags
 
-from .repositories import git, put, record
+from .repositories import git, put, record, tree_of
 from .snapshots import lay, snapshot
 
 ONE, TWO = b"one\n", b"two\n"
@@ -155,6 +155,15 @@ def test_a_shallow_clone_and_one_without_trees_name_the_commits_out_of_reach(rep
     assert blobs_at(tmp_path / "shallow", wanted) == ({two: {"a/x.py": blob_id(TWO)}}, (one,))
     assert blobs_at(tmp_path / "treeless", wanted) == ({}, (one, two))
     assert snapshot(tmp_path / "treeless") == before
+
+
+@pytest.mark.parametrize("folder", ["", "a"])
+def test_a_commit_with_another_folder_in_the_place_of_one_is_out_of_reach(repository: Path, folder: str) -> None:
+    one, two = commits(repository)
+    real = git(repository, "rev-parse", f"{two}:{folder}")
+    put(repository, b"tree", tree_of(repository, f"{one}:{folder}"), real)
+
+    assert blobs_at(repository, {one: ["a/x.py"], two: ["a/x.py"]}) == ({one: {"a/x.py": blob_id(ONE)}}, (two,))
 
 
 def test_a_folder_that_is_no_clone_and_a_broken_one_are_errors(repository: Path, tmp_path: Path) -> None:
