@@ -32,10 +32,6 @@ _MOVED_SECONDS = 60
 _LONGEST_SUBJECT = 1000
 """Characters. A commit may have hundreds of megabytes in its first line, and each place that tells it copies them."""
 _LOG = (
-    "-c",
-    "log.showRoot=true",
-    "-c",
-    "log.showSignature=false",
     "log",
     "-z",
     "--raw",

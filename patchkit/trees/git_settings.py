@@ -17,6 +17,8 @@ OWN_SETTINGS = (
     "maintenance.auto=false",
     "gc.auto=0",
     "log.showSignature=false",
+    # A commit without parents brings all that it has.
+    "log.showRoot=true",
     # Else a reference of the name of an id is looked for, as a file of any kind in the clone.
     "core.warnAmbiguousRefs=false",
     # `git show` reads a file for it that a clone's settings may name, and of a device it reads for ever.

@@ -169,6 +169,21 @@ def test_no_folder_of_the_last_commit_is_another_one(clone: Histories, folder: s
         read_graph(tree(clone, tip), base, ["sub/a.py"])
 
 
+def test_what_git_cannot_read_is_told_with_the_command_that_was_asked(clone: Histories) -> None:
+    base = clone.commit("Base", {"sub/a.py": b"1"})
+    tip = clone.commit("Tip", {"sub/a.py": b"2"}, base)
+    of = tree(clone, tip)
+    lost = git(clone.folder, "rev-parse", f"{tip}:sub")
+    (clone.folder / "objects" / lost[:2] / lost[2:]).unlink()
+
+    with pytest.raises(TreeError) as caught:
+        read_graph(of, base, ["sub/a.py"])
+    assert (caught.value.message, caught.value.hint) == (
+        f"git log failed in {clone.folder}: fatal: unable to read tree {lost}",
+        f"the repository is damaged: git -C {clone.folder} fsck says what else is",
+    )
+
+
 def test_a_tag_stands_for_its_commit_in_whatever_way_it_was_made(clone: Histories) -> None:
     one = clone.commit("One", {"a.py": b"1"})
     clone.name("tags/light", one)
