@@ -56,6 +56,9 @@ class HunkAnswer(Item, frozen=True, kw_only=True):
     """What to do; empty when there is nothing."""
     diff: str = ""
     """The hunk as a unified diff: on the target where it fits, else as the base has it."""
+    diff_of: Literal["", "variant", "proposed", "base"] = ""
+    """Whose hunk ``diff`` is: of a variant that the series has for the target, of the one that would be made, or of the
+    base where neither has the hunk; empty without a diff."""
     conflicts: tuple[ConflictReport, ...] = ()
 
 

@@ -12,17 +12,19 @@ from patchkit.core.explained import Explained, HunkExplained, Proposal
 from patchkit.core.gating.drift import fingerprint
 from patchkit.core.lines import split_lines
 from patchkit.core.panes import pane_rows
+from patchkit.core.rebasing.rebased import LEFT_OUT
 from patchkit.core.scopes import LARGEST_SOURCE, MODULE
-from patchkit.core.upstream_report import HunkAnswer
+from patchkit.core.upstream_report import HunkAnswer, PatchAnswer
 from patchkit.errors import UsageError
 from patchkit.operations.rebase_carried import CarriedFile
 from patchkit.operations.rebase_judge import consider
 from patchkit.operations.rebase_session import Request, Session
 from patchkit.operations.rebase_targets import Upstream
 from patchkit.operations.sources import Workspace, load_workspace
+from patchkit.operations.upstream_answers import rebase_command
 from patchkit.operations.upstream_carried import patch_answer, with_upstream
 from patchkit.operations.upstream_recorded import differs
-from patchkit.operations.upstream_targets import as_carried, named, shipped_releases
+from patchkit.operations.upstream_targets import Asked, Wanted, as_carried, named, shipped_releases
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
 from patchkit.store.memory import load_resolutions
@@ -51,7 +53,8 @@ def explain_hunks(
     patch = series.patch(patch_name)
     clone = GitProgram(repository, download=False) if repository is not None else None
     upstream = Upstream(workspace.versions, clone, cache=cache or default_cache(), reporter=reporter)
-    session = _session(workspace, upstream, onto, base)
+    wanted = _wanted(workspace, upstream, onto)
+    session = _session(workspace, upstream, wanted, onto, base)
     for below in series.patches[: series.patches.index(patch)]:
         reporter.step(f"carrying {below.name} to {session.target.title}")
         session.take(below, consider(session, below).after)
@@ -68,6 +71,9 @@ def explain_hunks(
             hint=f"hunks: {known}; name another base with --from BASE",
         )
     files = {file.path: file for file in considered.carried.files}
+    command = rebase_command(wanted, str(folder), Asked(base=base, repository=repository))
+    following = _next(answer, session.target.title, command, there=considered.report.state == "already")
+    chosen = [replace(hunk, next=following) if _is_without_text(hunk) else hunk for hunk in chosen]
     told = [_explained(hunk, files[hunk.path], session) for hunk in chosen]
     notes += [f"{each.hunk.id}: the first {_MOST} rows are shown" for each in told if len(each.rows) > _MOST]
     reasons = {path: _why_not_shown(files[path]) for path in dict.fromkeys(each.hunk.path for each in told)}
@@ -87,13 +93,31 @@ def explain_hunks(
     )
 
 
-def _session(workspace: Workspace, upstream: Upstream, onto: str, base: str | None) -> Session:
+def _is_without_text(hunk: HunkAnswer) -> bool:
+    """Tell whether a hunk that belongs on the target has no text there."""
+    return hunk.diff_of in ("", "base") and hunk.verdict not in LEFT_OUT
+
+
+def _next(answer: PatchAnswer, title: str, command: str, *, there: bool) -> str:
+    """Say what becomes of a hunk without a text: ``command`` asks for one, unless the series has its variant."""
+    if there:
+        return f"nothing to do: {answer.variant} is the variant for {title}, without this hunk, and a rebase keeps it"
+    return f"`{command}` leaves an edit directory, to write it there"
+
+
+def _wanted(workspace: Workspace, upstream: Upstream, onto: str) -> Wanted:
+    """Return the target that ``onto`` names. Raises UsageError when it is out of reach."""
     series = workspace.sources.series
     found = named(workspace.versions, upstream.clone, [onto], shipped_releases(series.folder))
     with_clone = upstream.clone is not None
     wanted = as_carried(found, series.files, workspace.targets, workspace.versions.upstream, with_clone=with_clone)[0]
     if wanted.missing:
         raise UsageError(f"{onto}: {wanted.missing}", hint=wanted.hint or None)
+    return wanted
+
+
+def _session(workspace: Workspace, upstream: Upstream, wanted: Wanted, onto: str, base: str | None) -> Session:
+    series = workspace.sources.series
     tree = upstream.tree(wanted.target)
     if tree is None:
         raise UsageError(f"the text of {wanted.target.title} is out of reach", hint="give a clone with --git REPO")

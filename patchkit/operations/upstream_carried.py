@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from msgspec.structs import replace
 
 from patchkit.core.carry import Verdict
-from patchkit.core.model import Hunk
+from patchkit.core.model import Hunk, Patch
 from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase
 from patchkit.core.report import CheckReport
 from patchkit.core.upstream_report import ConflictReport, HunkAnswer, PatchAnswer, State
@@ -138,12 +139,15 @@ def _is_other_than_asked(session: Session, report: PatchRebase) -> bool:
 
 def _hunks(patch: SeriesPatch, considered: Considered, *, whole: bool) -> list[HunkAnswer]:
     report: PatchRebase = considered.report
-    fitted = _texts(patch, considered)
+    of, fitted = _texts(patch, considered)
     base = _base_texts(considered.carried)
     found: list[HunkAnswer] = []
     for hunk in report.hunks:
         spec = patch.document.hunk(hunk.id)
-        shown = fitted.get((hunk.path, hunk.id)) or base.get((hunk.path, hunk.id))
+        at = hunk.path, hunk.id
+        # What a variant to be made has of a hunk in conflict are those of its places that are in none.
+        fits = at in fitted and (of == "variant" or hunk.verdict != Verdict.CONFLICT.value)
+        shown = fitted[at] if fits else base.get(at)
         answer = HunkAnswer(
             id=hunk.id,
             group=spec.group if spec is not None else "",
@@ -160,28 +164,31 @@ def _hunks(patch: SeriesPatch, considered: Considered, *, whole: bool) -> list[H
             commits=hunk.commits,
             drop_when=hunk.drop_when,
             diff=hunk_text(hunk.path, shown) if shown is not None else "",
+            diff_of="" if shown is None else of if fits else "base",
             conflicts=_conflicts(hunk, considered.carried),
         )
         found.append(replace(answer, state=hunk_state(answer)))
     return found
 
 
-def _texts(patch: SeriesPatch, considered: Considered) -> dict[tuple[str, str], Hunk]:
-    """Return the hunks as they are for the target: those of the variant that is there, or of the one to be made."""
+_Texts = Mapping[tuple[str, str], Hunk]
+"""Hunks by path and id."""
+
+
+def _texts(patch: SeriesPatch, considered: Considered) -> tuple[Literal["variant", "proposed"], _Texts]:
+    """Return the hunks as they are for the target, and whose: the variant's that is there, or of the one to be made."""
     name = considered.report.variant
     if name is not None and name in patch.texts and considered.report.state == "already":
-        text = patch.variant(name)
-    elif considered.variant is not None:
-        text = considered.variant.patch
-    else:
-        return {}
+        return "variant", _by_id(patch.variant(name))
+    return "proposed", _by_id(considered.variant.patch) if considered.variant is not None else {}
+
+
+def _base_texts(carried: CarriedPatch | None) -> _Texts:
+    return _by_id(carried.layer.text) if carried is not None else {}
+
+
+def _by_id(text: Patch) -> _Texts:
     return {(file.path, hunk.id): hunk for file in text.files for hunk in file.hunks}
-
-
-def _base_texts(carried: CarriedPatch | None) -> dict[tuple[str, str], Hunk]:
-    if carried is None:
-        return {}
-    return {(file.path, hunk.id): hunk for file in carried.layer.text.files for hunk in file.hunks}
 
 
 def _conflicts(hunk: HunkRebase, carried: CarriedPatch | None) -> tuple[ConflictReport, ...]:

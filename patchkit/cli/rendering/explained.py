@@ -57,10 +57,26 @@ def _hunk(each: HunkExplained, answer: Explained, width: int) -> Iterator[str]:
     for proposal in each.proposals:
         yield ""
         yield from _proposal(proposal)
-    if hunk.diff and (answer.variant is not None or hunk.state != "broken"):
-        yield ""
-        yield f"  {answer.variant}:" if answer.verdict == "carries" else f"  proposed for {one_line(answer.target)}:"
+    yield ""
+    yield from _result(each, answer)
+
+
+def _result(each: HunkExplained, answer: Explained) -> Iterator[str]:
+    """Yield the hunk's text for the target, or say that there is none: what ``diff`` has of the base is no proposal."""
+    hunk = each.hunk
+    title = f"proposed for {one_line(answer.target)}"
+    if hunk.diff_of in ("variant", "proposed"):
+        is_named = hunk.diff_of == "variant" or answer.verdict == "carries"
+        yield f"  {printable(answer.variant or title) if is_named else title}:"
         yield from (f"  {printable(line)}" for line in hunk.diff.splitlines()[2:])
+    elif not hunk.next:
+        yield f"  {title}: the patch without this hunk"
+    elif each.proposals:
+        yield f"  {title}: nothing but what solved it before"
+    else:
+        yield f"  {title}: nothing, the engine has no text for it"
+    if hunk.next:
+        yield f"  next: {one_line(hunk.next)}"
 
 
 def _proposal(proposal: Proposal) -> Iterator[str]:

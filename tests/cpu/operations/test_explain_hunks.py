@@ -16,6 +16,7 @@ from patchkit.operations.rebase import rebase, resume
 from patchkit.operations.rebase_run import Surroundings
 from patchkit.operations.rebase_session import Request
 from patchkit.operations.rebase_signed import Signed
+from patchkit.operations.regenerate import regenerate
 
 from .carried_world import CODE, CODE_1, NOTES, World
 from .test_rebase import CLASH, DRIFTED, MOVED
@@ -36,6 +37,17 @@ def panes(answer: Explained, at: int = 0) -> list[tuple[str | None, str | None, 
         return None if line is None else f"{'' if line.same else '*'}{line.text}"  # type: ignore[attr-defined]
 
     return [(text(row.base), text(row.patch), text(row.target)) for row in answer.hunks[at].rows]
+
+
+def solve(made: World, line: bytes) -> None:
+    """Carry the series, with ``line`` in the place of the one conflict."""
+    around = Surroundings(today="2026-11-30", cache=made.cache)
+    rebase(made.series, Request(onto="2.0"), around)
+    file = made.series / ".rebase" / "2.0" / "first" / NOTES
+    head, _, rest = file.read_bytes().partition(b"<<<<<<< ")
+    file.write_bytes(head + line + rest.partition(b">>>>>>> ")[2].partition(b"\n")[2])
+    signed = Signed("A U Thor <author@example.org>", "Both.")
+    assert resume(made.series, around, signed=signed).verdict == "written"
 
 
 def test_a_conflict_is_shown_with_its_three_sides(world: Callable[..., World]) -> None:
@@ -62,6 +74,44 @@ def test_of_a_conflict_of_many_lines_the_first_ones_are_shown(
         ("weight: 1",) * 3,
     ]
     assert answer.notes == ("notes-colour: the first 3 rows are shown",)
+
+
+def test_a_hunk_in_conflict_has_no_text_on_the_target_and_is_told_what_to_do(world: Callable[..., World]) -> None:
+    made = world({**MOVED, **CLASH})
+    answer = explained(made, "first")
+    command = f"patchkit rebase --onto v2.0 --patches {made.series}"
+    assert [(each.hunk.id, each.hunk.diff_of, each.hunk.next) for each in answer.hunks] == [
+        ("grads-region", "proposed", ""),
+        ("notes-colour", "base", f"`{command}` leaves an edit directory, to write it there"),
+    ]
+    assert "@@ -10,7 +10,8 @@ grads-region\n" in answer.hunks[0].hunk.diff
+
+
+def test_a_hunk_in_conflict_has_the_text_of_the_variant_that_a_person_made(world: Callable[..., World]) -> None:
+    made = world(CLASH)
+    solve(made, b"colour: teal\n")
+    for path in contents(made.series / "resolutions"):
+        (made.series / "resolutions" / path).unlink()
+    answer = explained(made, "first/notes-colour", base="1.0")
+    assert (answer.verdict, answer.variant) == ("conflict", "v2.0.patch")
+    (told,) = (each.hunk for each in answer.hunks)
+    assert (told.verdict, told.diff_of, told.next) == ("conflict", "variant", "")
+    assert "-colour: blue\n+colour: teal\n" in told.diff
+
+
+def test_of_a_hunk_in_conflict_at_one_of_its_places_no_part_is_proposed(world: Callable[..., World]) -> None:
+    made = world(CLASH)
+    variant = made.series / "first" / "variants" / "v1.0.patch"
+    variant.write_bytes(variant.read_bytes().replace(b" shape: round\n", b"-shape: round\n+shape: oval\n"))
+    listed = made.root / "upstream_versions.yaml"
+    both = listed.read_text()
+    head, _, rest = both.partition('    - version: "2.0"')
+    listed.write_text(head + rest[rest.index("torch-memory-saver:") :])
+    assert regenerate(made.series, cache=made.cache).problems == ()
+    listed.write_text(both)
+    (told,) = (each.hunk for each in explained(made, "first/notes-colour").hunks)
+    assert (told.verdict, told.diff_of) == ("conflict", "base")
+    assert "-colour: red\n+colour: green\n" in told.diff
 
 
 def test_all_hunks_of_a_patch_are_explained_when_none_is_named(world: Callable[..., World]) -> None:
@@ -120,13 +170,7 @@ def test_a_base_that_nobody_tagged_has_the_history_of_the_release_with_its_text(
 
 def test_a_solution_of_the_same_conflict_elsewhere_is_offered(world: Callable[..., World]) -> None:
     made = world(CLASH)
-    around = Surroundings(today="2026-11-30", cache=made.cache)
-    rebase(made.series, Request(onto="2.0"), around)
-    file = made.series / ".rebase" / "2.0" / "first" / NOTES
-    head, _, rest = file.read_bytes().partition(b"<<<<<<< ")
-    file.write_bytes(head + b"colour: teal\n" + rest.partition(b">>>>>>> ")[2].partition(b"\n")[2])
-    signed = Signed("A U Thor <author@example.org>", "Both.")
-    assert resume(made.series, around, signed=signed).verdict == "written"
+    solve(made, b"colour: teal\n")
     # The same conflict, and another line beside it.
     again = World(made.root.parent / "again", {NOTES: CLASH[NOTES].replace(b"shape: round", b"shape: oval")})
     for path in contents(made.series / "resolutions"):

@@ -126,6 +126,7 @@ def _conflict() -> HunkAnswer:
         ),
         next="patchkit rebase --onto 0.20.0",
         diff="@@ -812,3 +812,4 @@\n",
+        diff_of="base",
         conflicts=(ConflictReport("a\nb\n", "a\nwith region:\n    b\n", "c\n", 902),),
     )
 
