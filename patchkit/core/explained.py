@@ -27,7 +27,7 @@ class HunkExplained(Item, frozen=True, kw_only=True):
     new_signature: str
     """As source on one line; empty at module level, in other text than Python, and where the scope is gone."""
     rows: tuple[PaneRow, ...]
-    """Base, patch and target with the patches below, around the hunk."""
+    """Base, patch and target with the patches below, around the hunk; a row without lines stands for others."""
     proposals: tuple[Proposal, ...] = ()
 
 

@@ -19,7 +19,7 @@ class PaneLine(Item, frozen=True):
 
 
 class PaneRow(Item, frozen=True):
-    """One row of the three panes; None where a version has no line there."""
+    """One row of the three panes; None where a version has no line there. Without any it stands for rows left out."""
 
     base: PaneLine | None
     patch: PaneLine | None
@@ -36,19 +36,32 @@ class _Cell(NamedTuple):
     target_same: bool
 
 
+LEFT_OUT = PaneRow(None, None, None)
+"""Stands for rows that are left out."""
+
+
 def pane_rows(
-    base: Sequence[str], patch: Sequence[str], target: Sequence[str], first: int, last: int, *, most: int | None = None
+    base: Sequence[str],
+    patch: Sequence[str],
+    target: Sequence[str],
+    first: int,
+    last: int,
+    *,
+    theirs: Sequence[Edit] | None = None,
+    most: int | None = None,
 ) -> tuple[PaneRow, ...]:
     """Return the rows for the base lines ``first`` to ``last`` (1-based, inclusive), and for what was put between them.
 
     Lines that a side changed are beside those that they replace; where a side has more lines than the base, the others
-    have gaps. What was put in right above the first or right below the last of them is left out. The texts are lines
-    without endings; numbers beyond them are cut. Of more than ``most`` rows the first ones are made.
+    have gaps. What was put in right above the first or right below the last of them is left out, and so is what a
+    change that reaches out of them has more than the base. The texts are lines without endings; numbers beyond them are
+    cut. ``theirs`` are the edits from base to target, where they are not to be those of the whole texts. Of more than
+    ``most`` rows the first ones are made.
     """
     begin = min(max(0, first - 1), len(base))
     end = max(begin, min(last, len(base)))
     rows: list[PaneRow] = []
-    for cell in _cells(edits(base, patch), edits(base, target), len(base)):
+    for cell in _cells(edits(base, patch), edits(base, target) if theirs is None else theirs, len(base)):
         edge = cell.base[0] == cell.base[1] and (0 < begin == cell.base[0] or cell.base[0] == end < len(base))
         if edge or cell.base[1] < begin or cell.base[0] > end:
             continue
@@ -58,16 +71,51 @@ def pane_rows(
             inside = place < cell.base[1]
             if inside and not begin <= place < end:
                 continue
+            if not inside and cell.base[0] < cell.base[1] and not begin < cell.base[1] <= end:
+                break
             if len(rows) == most:
                 return tuple(rows)
             rows.append(
                 PaneRow(
                     _line(base, cell.base, at, same=True),
                     _line(patch, cell.patch, at, same=cell.patch_same),
-                    _line(target, cell.target, at, same=cell.target_same),
+                    # Edits that are given may match lines with other blanks.
+                    _line(
+                        target,
+                        cell.target,
+                        at,
+                        same=cell.target_same and inside and target[cell.target[0] + at] == base[place],
+                    ),
                 )
             )
     return tuple(rows)
+
+
+def readable(rows: Sequence[PaneRow], around: int, most: int) -> tuple[PaneRow, ...]:
+    """Return the rows if they are no more than ``most``, else those up to ``around`` from what the patch changed.
+
+    Of more than ``most`` those nearer to it, and at last the first and the last lines that it changed. ``LEFT_OUT``
+    stands for the others, which does not count.
+    """
+    if len(rows) <= most:
+        return tuple(rows)
+    # Where neither base nor patch has a line, the target alone does.
+    own = [at for at, row in enumerate(rows) if not (row.patch.same if row.patch is not None else row.base is None)]
+    kept: list[int] = []
+    for reach in range(around, -1, -1):
+        kept = sorted({at for middle in own for at in range(middle - reach, middle + reach + 1) if 0 <= at < len(rows)})
+        if len(kept) <= most:
+            break
+    if len(kept) > most:
+        kept = kept[: most - most // 2] + kept[len(kept) - most // 2 :]
+    kept = kept or [*range(most)]
+    out: list[PaneRow] = []
+    before = -1
+    for at in kept:
+        out += [LEFT_OUT] * (at > before + 1)
+        out.append(rows[at])
+        before = at
+    return (*out, *[LEFT_OUT] * (before + 1 < len(rows)))
 
 
 def _line(lines: Sequence[str], span: tuple[int, int], at: int, *, same: bool) -> PaneLine | None:

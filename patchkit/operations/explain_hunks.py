@@ -8,10 +8,12 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from patchkit import __version__
+from patchkit.core.counterpart import counterpart
 from patchkit.core.explained import Explained, HunkExplained, Proposal
 from patchkit.core.gating.drift import fingerprint
 from patchkit.core.lines import split_lines
-from patchkit.core.panes import pane_rows
+from patchkit.core.merging.alignment import edits
+from patchkit.core.panes import PaneRow, pane_rows, readable
 from patchkit.core.rebasing.rebased import LEFT_OUT
 from patchkit.core.scopes import LARGEST_SOURCE, MODULE
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer
@@ -32,8 +34,10 @@ from patchkit.trees.git_program import GitProgram
 
 AROUND = 6
 """Lines of the base shown on each side of a hunk."""
-_MOST = 2_000
-"""Rows that are shown for one hunk: the conflict of a whole file may have millions."""
+MOST = 40
+"""Rows that are shown for one hunk: the scope of one line may have hundreds, the conflict of a file millions."""
+_MADE = 2_000
+"""Rows among which those are chosen."""
 
 
 def explain_hunks(
@@ -75,7 +79,6 @@ def explain_hunks(
     following = _next(answer, session.target.title, command, there=considered.report.state == "already")
     chosen = [replace(hunk, next=following) if _is_without_text(hunk) else hunk for hunk in chosen]
     told = [_explained(hunk, files[hunk.path], session) for hunk in chosen]
-    notes += [f"{each.hunk.id}: the first {_MOST} rows are shown" for each in told if len(each.rows) > _MOST]
     reasons = {path: _why_not_shown(files[path]) for path in dict.fromkeys(each.hunk.path for each in told)}
     notes += [f"{path}: no lines are shown, one of its texts is {why}" for path, why in reasons.items() if why]
     return Explained(
@@ -87,7 +90,7 @@ def explain_hunks(
         verdict=answer.verdict,
         reason=answer.reason,
         variant=answer.variant,
-        hunks=tuple(replace(each, rows=each.rows[:_MOST]) for each in told),
+        hunks=tuple(told),
         review=answer.review,
         notes=tuple(notes),
     )
@@ -134,7 +137,6 @@ def _explained(hunk: HunkAnswer, file: CarriedFile, session: Session) -> HunkExp
     texts = file.texts
     shown = _why_not_shown(file) is None
     base, changed, before = [_lines(text if shown else None) for text in (texts.base, texts.changed, texts.before)]
-    first, last = _window(hunk, file)
     scope = hunk.old.scope.split(", ")[0] if hunk.old is not None else MODULE
     signatures = [_signature(text, scope, file.path) for text in (texts.base, texts.before)]
     return HunkExplained(
@@ -142,9 +144,26 @@ def _explained(hunk: HunkAnswer, file: CarriedFile, session: Session) -> HunkExp
         scope=scope,
         old_signature=signatures[0],
         new_signature=signatures[1],
-        rows=pane_rows(base, changed, before, first - AROUND, last + AROUND, most=_MOST + 1),
+        rows=_rows(hunk, file, base, changed, before),
         proposals=_proposals(hunk, file, session),
     )
+
+
+def _rows(
+    hunk: HunkAnswer, file: CarriedFile, base: Sequence[str], changed: Sequence[str], before: Sequence[str]
+) -> tuple[PaneRow, ...]:
+    first, last = _window(hunk, file)
+    own = [run.old for run in file.texts.runs if hunk.id in run.ids] or [(first - 1, last)]
+    begin = max(0, min(start for start, _ in own) - AROUND)
+    end = min(len(base), max(stop for _, stop in own) + AROUND)
+    met = [each.spot.target[0] for each in file.met if hunk.id in each.ids]
+    theirs = edits(base, before)
+    beside = counterpart(base, before, theirs, (begin, end), met[0] if met else None)
+    if beside is not theirs or last - first > _MADE:
+        first, last = begin + 1, end
+    else:
+        first, last = first - AROUND, last + AROUND
+    return readable(pane_rows(base, changed, before, first, last, theirs=beside, most=_MADE), AROUND, MOST)
 
 
 def _window(hunk: HunkAnswer, file: CarriedFile) -> tuple[int, int]:

@@ -9,13 +9,14 @@ import click
 from patchkit.cli.rendering.printable import one_line
 from patchkit.core.carry_report import drift_details
 from patchkit.core.explained import Explained, HunkExplained, Proposal
-from patchkit.core.panes import PaneLine, PaneRow
+from patchkit.core.panes import LEFT_OUT, PaneLine, PaneRow
 from patchkit.core.printing import printable
 
 _NUMBER = 6
 """Columns of a line's number and of the mark behind it."""
 _NARROWEST = 24
 """Columns of text below which three panes beside each other cannot be read."""
+_GAP = f"  {'...':>{_NUMBER}}"
 _STATES = {"fine": "green", "look": "yellow", "broken": "red"}
 
 
@@ -94,6 +95,9 @@ def _panes(rows: Sequence[PaneRow], titles: Sequence[str], width: int) -> Iterat
         return
     yield "  " + " | ".join(one_line(title).ljust(column + _NUMBER)[: column + _NUMBER] for title in titles).rstrip()
     for row in rows:
+        if row == LEFT_OUT:
+            yield _GAP
+            continue
         cells = [_wrapped(line, column) for line in (row.base, row.patch, row.target)]
         for at in range(max(map(len, cells))):
             texts = [cell[at] if at < len(cell) else " " * (column + _NUMBER) for cell in cells]
@@ -108,8 +112,10 @@ def _stacked(rows: Sequence[PaneRow], titles: Sequence[str]) -> Iterator[str]:
         titles, zip(*((row.base, row.patch, row.target) for row in rows), strict=True), strict=True
     ):
         yield f"  {one_line(title)}"
-        for line in lines:
-            if line is not None:
+        for row, line in zip(rows, lines, strict=True):
+            if row == LEFT_OUT:
+                yield _GAP
+            elif line is not None:
                 yield f"  {_styled(f'{_number(line)}{printable(line.text.expandtabs(8))}', line)}"
 
 

@@ -469,6 +469,19 @@ def test_explain_on_a_narrow_terminal_stacks_its_panes(
     assert "     2* colour: blue" in lines
 
 
+@pytest.mark.parametrize(("columns", "gaps"), [("120", 1), ("60", 3)])
+def test_explain_marks_where_rows_are_left_out(
+    columns: str, gaps: int, patchkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("patchkit.operations.explain_hunks.MOST", 3)
+    there = world(tmp_path, CLASH)
+    monkeypatch.setenv("PATCHKIT_CACHE", str(there.cache))
+    monkeypatch.setenv("COLUMNS", columns)
+    ran = patchkit("explain", "first/notes-colour", "--onto", "v2.0", "--patches", there.series)
+    assert [line for line in ran.out.splitlines() if "..." in line] == ["     ..."] * gaps
+    assert ("weight: 1" in ran.out, "shape: round" in ran.out) == (True, False)
+
+
 def test_explain_as_json(patchkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     there = world(tmp_path, MOVED)
     monkeypatch.setenv("PATCHKIT_CACHE", str(there.cache))

@@ -61,19 +61,38 @@ def test_a_conflict_is_shown_with_its_three_sides(world: Callable[..., World]) -
     ]
 
 
-def test_of_a_conflict_of_many_lines_the_first_ones_are_shown(
+def test_of_many_rows_those_around_what_the_patch_changed_are_shown(
     world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("patchkit.operations.explain_hunks._MOST", 3)
-
-    answer = explained(world(CLASH), "first/notes-colour")
-
+    monkeypatch.setattr("patchkit.operations.explain_hunks.MOST", 4)
+    monkeypatch.setattr("patchkit.operations.explain_hunks.AROUND", 2)
+    answer = explained(world(CLASH), "first/grads-region")
     assert panes(answer) == [
-        ("name: buffer",) * 3,
-        ("colour: red", "*colour: green", "*colour: blue"),
-        ("weight: 1",) * 3,
+        (None, None, None),
+        ("",) * 3,
+        ("        self.grads = make(size)", "*        with region():", "        self.grads = make(size)"),
+        (None, "*            self.grads = make(size)", None),
+        ("",) * 3,
+        (None, None, None),
     ]
-    assert answer.notes == ("notes-colour: the first 3 rows are shown",)
+
+
+def test_a_function_that_the_target_dissolved_is_shown_where_its_lines_went(
+    world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("patchkit.operations.explain_hunks.AROUND", 2)
+    head, _, rest = CODE_1.partition(b"class Buffer:")
+    kept = rest[rest.index(b"def make") :]
+    newer = head + kept + b"\n\nsize = kind = self = 1\nif size:\n    self.kind = kind\n\n    self.grads = make(size)\n"
+    answer = explained(world({CODE: newer}), "first/grads-region")
+    assert panes(answer) == [
+        ("        self.kind = kind", "        self.kind = kind", "*    self.kind = kind"),
+        ("", "", ""),
+        ("        self.grads = make(size)", "*        with region():", "*    self.grads = make(size)"),
+        (None, "*            self.grads = make(size)", None),
+        ("", "", None),
+        ("    def reload(self):", "    def reload(self):", None),
+    ]
 
 
 def test_a_hunk_in_conflict_has_no_text_on_the_target_and_is_told_what_to_do(world: Callable[..., World]) -> None:
