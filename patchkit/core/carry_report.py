@@ -54,15 +54,52 @@ class CommitReport(Item, frozen=True):
 
 
 def drift_details(drift: DriftReport) -> str:
-    """Say what is different in a scope: parts of the signature and calls, new ones with +, lost ones with -."""
+    """Say what is different in a scope: parts of the signature, fields and calls, new ones with +, lost ones with -."""
     parts: list[str] = []
     if drift.old_signature != drift.new_signature and drift.new_signature:
-        old, new = (Counter(signature_parts(text)) for text in (drift.old_signature, drift.new_signature))
-        parts += [f"+{part}" for part in new - old]
-        parts += [f"-{part}" for part in old - new]
+        (old, old_fields), (new, new_fields) = map(_parts_and_fields, (drift.old_signature, drift.new_signature))
+        parts += _different(old, new)
+        if old_fields != new_fields:
+            parts.append(f"fields: {', '.join(_different(old_fields, new_fields)) or 'in another order'}")
     parts += [f"+{name}()" for name in drift.calls_added]
     parts += [f"-{name}()" for name in drift.calls_removed]
     return " ".join(parts)
+
+
+def short_signatures(old: str, new: str) -> tuple[str, str]:
+    """Return two signatures with dots in the place of the fields that both have.
+
+    Of a class with many fields nobody sees the one that is different. A signature without fields stays as it is.
+    """
+    given = old, new
+    own = [_parts_and_fields(text)[1] for text in given]
+    if not all(own):
+        return given
+    told = []
+    for text, mine, others in zip(given, own, own[::-1], strict=True):
+        names = [*(Counter(mine) - Counter(others)), *["..."] * bool(Counter(mine) & Counter(others))]
+        told.append(_FIELDS.sub(f" fields {', '.join(names)}", text))
+    return told[0], told[1]
+
+
+def _parts_and_fields(signature: str) -> tuple[list[str], list[str]]:
+    """Return the parts of each definition of a signature without its fields, and the fields."""
+    parts: list[str] = []
+    fields: list[str] = []
+    for line in signature.split("\n"):
+        parts += signature_parts(_FIELDS.sub("", line))
+        for found in _FIELDS.findall(line):
+            fields += found.split(", ") if found else ()
+    return parts, fields
+
+
+def _different(old: list[str], new: list[str]) -> list[str]:
+    before, after = Counter(old), Counter(new)
+    return [*(f"+{part}" for part in after - before), *(f"-{part}" for part in before - after)]
+
+
+_FIELDS = re.compile(r"(?<=\)) fields (\w+(?:, \w+)*|)$", re.MULTILINE)
+"""How the signature of a dataclass ends."""
 
 
 def signature_parts(signature: str) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from patchkit.cli.rendering.printable import one_line
-from patchkit.core.carry_report import drift_details
+from patchkit.core.carry_report import drift_details, short_signatures
 from patchkit.core.explained import Explained, HunkExplained, Proposal
 from patchkit.core.panes import LEFT_OUT, PaneLine, PaneRow
 from patchkit.core.printing import printable
@@ -42,8 +42,9 @@ def _hunk(each: HunkExplained, answer: Explained, width: int) -> Iterator[str]:
             yield f"  {title}: {one_line(text)}"
     yield f"  scope: {each.scope}"
     if each.old_signature != each.new_signature:
-        yield f"    was: {printable(each.old_signature)}"
-        yield f"    is:  {printable(each.new_signature) or '(gone)'}"
+        was, now = short_signatures(each.old_signature, each.new_signature)
+        yield f"    was: {printable(was)}"
+        yield f"    is:  {printable(now) or '(gone)'}"
     for drift in hunk.drift:
         details = one_line(drift_details(drift), 300)
         yield f"  drift: {drift.scope} changed ({', '.join(drift.kinds)}) {details}".rstrip()
