@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
 
 def echo(text: str, *, err: bool = False) -> None:
     """Print lines made of words from elsewhere; nothing but our own colours is obeyed by a terminal."""
-    click.echo(styled(text), err=err)
+    click.echo(styled(text), err=err, color=False if is_without_colour() else None)
+
+
+def is_without_colour() -> bool:
+    """Tell whether the user wants no colours on a terminal either: NO_COLOR is set, and not empty (no-color.org)."""
+    return bool(os.environ.get("NO_COLOR"))
 
 
 def echo_lines(lines: Iterable[str], *, err: bool = False) -> None:

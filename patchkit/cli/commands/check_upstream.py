@@ -14,7 +14,7 @@ import click
 from patchkit.cli.completion import complete_target
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, PATH, edited_patches_option
-from patchkit.cli.output import StderrReporter
+from patchkit.cli.output import StderrReporter, is_without_colour
 from patchkit.cli.rendering.printable import one_line
 from patchkit.cli.rendering.renderers import RENDERERS, render
 from patchkit.core.upstream_report import UpstreamReport
@@ -92,7 +92,7 @@ def command(
     places = _places(whole, folder) if {style, *files.values()} & {"github", "sarif"} else None
     columns = _columns()
     # A job may have closed it.
-    colour = sys.stdout is not None and sys.stdout.isatty()
+    colour = sys.stdout is not None and sys.stdout.isatty() and not is_without_colour()
     # Two at once would both tell what is new: it is told before it is noted, so that a kill in between loses none.
     with reporting_alone(state_file, reporter) if new_only else nullcontext():
         if new_only:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -480,6 +481,35 @@ def test_explain_marks_where_rows_are_left_out(
     ran = patchkit("explain", "first/notes-colour", "--onto", "v2.0", "--patches", there.series)
     assert [line for line in ran.out.splitlines() if "..." in line] == ["     ..."] * gaps
     assert ("weight: 1" in ran.out, "shape: round" in ran.out) == (True, False)
+
+
+class Terminal(StringIO):
+    """Takes what is printed, as a terminal."""
+
+    def isatty(self) -> bool:
+        """Tell that it is one."""
+        return True
+
+
+@pytest.mark.parametrize(("wanted", "coloured"), [("1", False), ("", True)])
+@pytest.mark.parametrize("command", ["explain", "check-upstream", "explain nothing"])
+def test_a_terminal_gets_colours_unless_the_user_wants_none(
+    *, command: str, wanted: str, coloured: bool, patchkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = world(tmp_path, CLASH)
+    monkeypatch.setenv("PATCHKIT_CACHE", str(there.cache))
+    monkeypatch.setenv("NO_COLOR", wanted)
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stdout", terminal)
+    monkeypatch.setattr("sys.stderr", terminal)
+    asked = {
+        "explain": ("explain", "first", "--onto", "v2.0"),
+        "check-upstream": ("check-upstream", "--offline"),
+        "explain nothing": ("explain", "nothing", "--onto", "v2.0"),
+    }[command]
+    patchkit(*asked, "--patches", there.series)
+    assert terminal.getvalue()
+    assert ("\x1b[" in terminal.getvalue()) == coloured
 
 
 def test_explain_as_json(patchkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
