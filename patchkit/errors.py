@@ -78,6 +78,14 @@ class RevisionNotFoundError(TreeError):
     """A git repository does not have the revision asked for."""
 
 
+class DamagedCloneError(TreeError):
+    """A git repository has lost objects, or has others than their ids say; not that nobody fetched them.
+
+    No RevisionNotFoundError: nobody goes on with the next name, or the next release, as if the first had never been
+    there.
+    """
+
+
 class ArchiveError(TreeError):
     """A wheel is damaged or not a wheel."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from patchkit.core.report import Problem
 from patchkit.core.upstream import Release, Upstream, VersionsDocument
 from patchkit.core.upstream_report import FoundRelease
-from patchkit.errors import IndexUnavailableError, TreeError
+from patchkit.errors import DamagedCloneError, IndexUnavailableError, TreeError
 from patchkit.operations.upstream_targets import UNSEEN
 from patchkit.progress import Reporter, silent
 
@@ -31,6 +31,8 @@ class Discovered:
     """Releases that the file does not list, by version; none that is older than the oldest listed one."""
     problems: tuple[Problem, ...]
     """Where upstream is no longer what the file says."""
+    faults: tuple[Problem, ...] = ()
+    """What the repository that was given has lost, or has in another form than its ids say."""
     notes: tuple[str, ...]
     """What could not be looked at, and what is worth knowing but no problem."""
     releases: Mapping[str, ListedRelease] = field(default_factory=dict)
@@ -69,11 +71,13 @@ def discover(
     """Look for releases at the package indexes that pip is set up for and, with ``repository``, among its tags.
 
     Pre-releases and dev builds are found with ``pre`` only, yanked releases always. ``offline`` asks no index. That an
-    index or the objects of a repository are out of reach is a note; the caller tells from ``index`` and ``tags``
-    whether anything was looked at. Nothing is written. Raises TreeError when ``repository`` is no git repository.
+    index is out of reach, or that a partial clone lacks something, is a note, what a clone has lost a fault; the caller
+    tells from ``index`` and ``tags`` whether anything was looked at. Nothing is written. Raises TreeError when
+    ``repository`` is no git repository.
     """
     upstream = versions.upstream
     problems: list[Problem] = []
+    faults: list[Problem] = []
     notes: list[str] = []
     listing = None if offline else _listing(upstream, notes, reporter)
     tags: tuple[ReleaseTag, ...] | None = None
@@ -83,16 +87,17 @@ def discover(
 
         clone = opened(repository, download=False)
         reporter.step(f"looking for tags in {clone.repository}")
-        tags = _tags(clone, upstream.tag, notes)
+        tags = _tags(clone, upstream.tag, notes, faults)
     if listing is not None:
         problems += (Problem(message, hint=_WHICH) for message in listing.contradictions)
         problems += _against_index(upstream, listing, notes)
     if clone is not None and tags is not None:
-        problems += _against_tags(upstream, clone, tags, notes)
+        problems += _against_tags(upstream, clone, tags, notes, faults)
     releases = {release.version: release for release in listing.releases} if listing else {}
     return Discovered(
         found=_found(upstream, releases, tags or (), pre=pre),
         problems=tuple(problems),
+        faults=tuple(faults),
         notes=tuple(notes),
         releases=releases,
         index=listing is not None,
@@ -115,13 +120,16 @@ def _listing(upstream: Upstream, notes: list[str], reporter: Reporter) -> Listin
     return listing
 
 
-def _tags(clone: GitProgram, pattern: str, notes: list[str]) -> tuple[ReleaseTag, ...] | None:
+def _tags(clone: GitProgram, pattern: str, notes: list[str], faults: list[Problem]) -> tuple[ReleaseTag, ...] | None:
     from patchkit.trees.release_tags import release_tags  # noqa: PLC0415 - git only where it is asked for
 
     try:
         return release_tags(clone, pattern)
+    except DamagedCloneError as error:
+        faults.append(Problem(error.message, hint=error.hint))
+        return None
     except TreeError as error:
-        # A place that is no repository was a mistake of whoever named it; a repository that lacks objects is none.
+        # A place that is no repository was a mistake of whoever named it; a git that gives no answer is none.
         notes.append(f"the tags of {clone.repository} cannot be read: {error.message}")
         return None
 
@@ -206,12 +214,45 @@ def _named(files: list[str]) -> str:
 
 
 def _against_tags(
-    upstream: Upstream, clone: GitProgram, tags: tuple[ReleaseTag, ...], notes: list[str]
+    upstream: Upstream, clone: GitProgram, tags: tuple[ReleaseTag, ...], notes: list[str], faults: list[Problem]
 ) -> Iterator[Problem]:
-    """Yield where a tag is no longer what the file says; add to ``notes`` what could not be compared."""
-    from packaging.version import Version  # noqa: PLC0415 - as above
+    """Yield where a tag is no longer what the file says.
 
+    Added are to ``notes`` what could not be compared, to ``faults`` what the clone has lost of it.
+    """
     from patchkit.trees.release_tags import blobs_at  # noqa: PLC0415 - git only where it is asked for
+
+    tagged = _tagged(upstream, clone, tags, notes, faults)
+    wanted: dict[str, dict[str, None]] = {}
+    for release, tag in tagged:
+        # Two tags can name one commit.
+        wanted.setdefault(tag.commit, {}).update(dict.fromkeys(release.blobs))
+    blobs, lost = blobs_at(clone, wanted)
+    _say_lost(clone, [tag for _, tag in tagged if tag.commit in lost], notes, faults)
+    for release, tag in tagged:
+        hint = _TRUST.format(who="the clone")
+        if tag.commit != release.commit:
+            yield Problem(
+                f"the tag {tag.name} has moved: commit {release.commit} is recorded, {clone.repository} has "
+                f"{tag.commit}",
+                hint=hint,
+            )
+        for path, recorded in release.blobs.items() if tag.commit not in lost else ():
+            found = blobs[tag.commit].get(path)
+            if found != recorded:
+                yield Problem(
+                    f"{path} at {tag.name} is not the file that was recorded: blob {recorded} is recorded, the tag has "
+                    f"{found or 'no such file'}",
+                    path=path,
+                    hint=hint,
+                )
+
+
+def _tagged(
+    upstream: Upstream, clone: GitProgram, tags: tuple[ReleaseTag, ...], notes: list[str], faults: list[Problem]
+) -> list[tuple[Release, ReleaseTag]]:
+    """Return the releases whose tag the clone has; what there is to say of the others goes where it belongs."""
+    from packaging.version import Version  # noqa: PLC0415 - as above
 
     by_name = {tag.name: tag for tag in tags}
     by_version = {Version(tag.version): tag for tag in tags}
@@ -228,31 +269,28 @@ def _against_tags(
         elif release.tag in by_name:
             tagged.append((release, by_name[release.tag]))
         else:
-            absent.append(release.tag)
+            try:
+                # git passes over a tag that is none.
+                clone.refuse_damage(f"refs/tags/{release.tag}")
+                absent.append(release.tag)
+            except DamagedCloneError as error:
+                faults.append(Problem(error.message, hint=error.hint))
     if absent:
         notes.append(f"{clone.repository} lacks {', '.join(absent)}: not fetched, or removed by upstream")
-    wanted: dict[str, dict[str, None]] = {}
-    for release, tag in tagged:
-        # Two tags can name one commit.
-        wanted.setdefault(tag.commit, {}).update(dict.fromkeys(release.blobs))
-    blobs, lost = blobs_at(clone, wanted)
-    for release, tag in tagged:
-        hint = _TRUST.format(who="the clone")
-        if tag.commit != release.commit:
-            yield Problem(
-                f"the tag {tag.name} has moved: commit {release.commit} is recorded, {clone.repository} has "
-                f"{tag.commit}",
-                hint=hint,
-            )
-        if tag.commit in lost:
-            notes.append(f"{tag.name} cannot be compared: {clone.repository} lacks objects of commit {tag.commit}")
-            continue
-        for path, recorded in release.blobs.items():
-            found = blobs[tag.commit].get(path)
-            if found != recorded:
-                yield Problem(
-                    f"{path} at {tag.name} is not the file that was recorded: blob {recorded} is recorded, the tag has "
-                    f"{found or 'no such file'}",
-                    path=path,
-                    hint=hint,
-                )
+    return tagged
+
+
+def _say_lost(clone: GitProgram, tags: list[ReleaseTag], notes: list[str], faults: list[Problem]) -> None:
+    """Say of tags that they cannot be compared: a partial clone never had what they lead to, another one lost it."""
+    if not tags:
+        return
+    from patchkit.trees.clone_damage import damaged, how_to_fetch_the_rest  # noqa: PLC0415 - git only where needed
+
+    if how_to_fetch_the_rest(clone.run, clone.repository) is not None:
+        notes += (
+            f"{tag.name} cannot be compared: {clone.repository} lacks objects of commit {tag.commit}" for tag in tags
+        )
+        return
+    for tag in tags:
+        error = damaged(clone.repository, f"folders of {tag.name} (commit {tag.commit}) cannot be read")
+        faults.append(Problem(error.message, hint=error.hint))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from patchkit.core.placement import FileRefused, place_file
 from patchkit.core.upstream import PinnedCommit, Release, Target, VersionsDocument, find_target, targets
-from patchkit.errors import StoreError, TreeError, UsageError
+from patchkit.errors import DamagedCloneError, StoreError, TreeError, UsageError
 from patchkit.operations.coverage import variants_for
 from patchkit.operations.import_base import pinned_commit, tag_asked
 from patchkit.operations.known import Known
@@ -176,7 +176,7 @@ class Upstream:
 
         That is the target, or earlier commit of the target, ``asked`` for; else the newest release before ``target`` on
         which the patch fits; else what is no release and has the nearest earlier as-of version; ``target`` itself where
-        there is nothing before it. Raises UsageError when there is none.
+        there is nothing before it. Raises UsageError when there is none, DamagedCloneError when one was lost.
         """
         if asked is not None:
             base = self._earlier(asked, target)
@@ -192,6 +192,9 @@ class Upstream:
                 layer = self.layer(series, patch, base)
             except StoreError:
                 continue
+            except DamagedCloneError:
+                # An older base would give another answer, and nobody would look at the clone.
+                raise
             except TreeError:
                 self._miss(base)
                 continue

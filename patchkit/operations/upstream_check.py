@@ -44,6 +44,8 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     releases: tuple[Release, ...] = ()
     """Those of ``found`` that can be looked at."""
     problems: tuple[Problem, ...] = ()
+    faults: tuple[Problem, ...] = ()
+    """What is wrong with the clone that was asked, and not with upstream."""
     notes: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     """Files to which what was found was added."""
@@ -92,7 +94,8 @@ def check_upstream(
     if asked.onto and states and len(states) < len(answers):
         # Whoever names a target wants to know about that one.
         states.append("look")
-    problems = [*discovery.problems, *(problem for answer in answers for problem in answer.problems)]
+    beside = (*discovery.faults, *discovery.problems)
+    problems = [*beside, *(problem for answer in answers for problem in answer.problems)]
     verdict = worst([*states, "broken"] if problems else states) if states or problems else "unreachable"
     series = workspace.sources.series
     return UpstreamReport(
@@ -105,7 +108,7 @@ def check_upstream(
         targets=answers,
         # Somebody who names targets asks about these.
         found=() if asked.onto else discovery.found,
-        problems=tuple(discovery.problems),
+        problems=beside,
         notes=(*discovery.notes, *notes, *told),
         written=discovery.written,
     )

@@ -40,6 +40,7 @@ def look_around(
         found=found.found,
         releases=tuple(release for each in found.found if (release := found.release(each)) is not None),
         problems=found.problems,
+        faults=found.faults,
         notes=found.notes,
         answered=(offline or found.index) and (repository is None or found.tags),
     )

@@ -13,7 +13,14 @@ from patchkit.core.rebasing.memory import Resolution
 from patchkit.core.report import Problem
 from patchkit.core.reported import fingerprint
 from patchkit.core.upstream_report import PatchAnswer, TargetAnswer
-from patchkit.errors import DigestMismatchError, StoreError, TreeError, UnsafePathError
+from patchkit.errors import (
+    DamagedCloneError,
+    DigestMismatchError,
+    RevisionNotFoundError,
+    StoreError,
+    TreeError,
+    UnsafePathError,
+)
 from patchkit.operations.coverage import is_uncarried
 from patchkit.operations.locked import Sources
 from patchkit.operations.processes import dealt_out
@@ -95,8 +102,8 @@ class Look:
         self._is_whole = True
         try:
             return self._answer(wanted, self._tree(wanted))
-        except (DigestMismatchError, UnsafePathError) as error:
-            # The text is another one, or none: an answer, and no good one.
+        except (DigestMismatchError, UnsafePathError, DamagedCloneError) as error:
+            # The text is another one, or none, or the clone lost it: an answer, and no good one.
             problem = Problem(error.message, hint=error.hint)
             return replace(_bare(wanted), state="broken", reason=error.message, problems=(problem,))
         except TreeError as error:
@@ -104,7 +111,7 @@ class Look:
 
     def _tree(self, wanted: Wanted) -> SourceTree:
         if wanted.missing:
-            raise TreeError(wanted.missing, hint=wanted.hint)
+            raise (DamagedCloneError if wanted.lost else TreeError)(wanted.missing, hint=wanted.hint)
         failed = self._failed.get(wanted.target.name)
         tree = self._upstream.tree(wanted.target) if failed is None else None
         if tree is None and not isinstance(failed, (DigestMismatchError, UnsafePathError)):
@@ -129,7 +136,7 @@ class Look:
 
         try:
             tree = GitTree(clone, target.commit)
-        except TreeError:
+        except RevisionNotFoundError:
             return None
         # Of the same text as the wheel or broken; but the wheel itself has not been seen.
         self._is_whole = False

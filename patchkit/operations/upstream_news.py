@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 from msgspec.structs import replace
@@ -26,8 +26,10 @@ class News(msgspec.Struct, frozen=True):
     """Targets that could not be looked at, reported before or not; no news, and nothing to pass over either."""
 
 
-def news(report: UpstreamReport, known: Mapping[str, Iterable[str]]) -> News:
+def news(report: UpstreamReport, known: Mapping[str, Iterable[str]], faults: Collection[Problem] = ()) -> News:
     """Return the targets and problems of ``report`` that ``known`` (fingerprints by target) does not have.
+
+    Of its problems ``faults`` are those of a clone that was given, no news of upstream: told until they are mended.
 
     Afterwards a target that was looked at is known as it is now, and as nothing else: when it goes back to an earlier
     state, that is news again. A target that could not be looked at stays known as it was, and is no news.
@@ -45,8 +47,8 @@ def news(report: UpstreamReport, known: Mapping[str, Iterable[str]]) -> News:
         if answer.fingerprint not in before.get(answer.name, ()):
             fresh.append(answer)
         after[answer.name] = frozenset({answer.fingerprint})
-    problems = [problem for problem in report.problems if _print(problem) not in before.get(_ALL, ())]
-    after[_ALL] = frozenset(_print(problem) for problem in report.problems)
+    problems = [each for each in report.problems if each in faults or _print(each) not in before.get(_ALL, ())]
+    after[_ALL] = frozenset(_print(each) for each in report.problems if each not in faults)
     if not after[_ALL]:
         del after[_ALL]
     states: list[State] = [answer.state for answer in fresh]

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from patchkit.core.series import LockDocument
 from patchkit.core.upstream import Release, Target, Upstream, VersionsDocument, find_target, targets
 from patchkit.core.upstream_report import FoundRelease
-from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
+from patchkit.errors import DamagedCloneError, RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations.known import load_known
 from patchkit.trees.git_log import day_of
 from patchkit.trees.git_program import GitProgram
@@ -46,6 +46,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     missing: str = ""
     """Why it cannot be looked at; empty when nothing is known against it."""
     hint: str = ""
+    lost: bool = False
+    """Whether what is missing was lost by the clone that was given: no target out of reach, but a fault."""
 
 
 def all_wanted(
@@ -268,8 +270,8 @@ class _Clone:
         try:
             for spelling in _spellings(name):
                 self._program.refuse_damage(spelling)
-        except RevisionNotFoundError as error:
-            return replace(wanted, missing=error.message, hint=error.hint or "")
+        except DamagedCloneError as error:
+            return _lost(wanted, error)
         return replace(wanted, missing=f"{self._program.repository} has no branch {name}", hint="fetch it")
 
     def pinned(self, wanted: Wanted) -> Wanted:
@@ -279,6 +281,8 @@ class _Clone:
         try:
             # There is something to say about it.
             self._program.commit(str(wanted.target.commit))
+        except DamagedCloneError as error:
+            return _lost(wanted, error)
         except RevisionNotFoundError as error:
             return replace(wanted, missing=error.message, hint=error.hint or "")
         return wanted
@@ -306,6 +310,10 @@ class _Clone:
             # No such remote.
             return False
         return b"refs/remotes/origin/" in fetched
+
+
+def _lost(wanted: Wanted, error: DamagedCloneError) -> Wanted:
+    return replace(wanted, missing=error.message, hint=error.hint or "", lost=True)
 
 
 def _spellings(branch: str) -> tuple[str, str]:

@@ -11,6 +11,8 @@ import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from patchkit.errors import DamagedCloneError
+
 Run = Callable[[Sequence[str]], tuple[int, bytes, str]]
 """Runs a git command: exit status, output, complaints."""
 
@@ -44,6 +46,12 @@ def damage(run: Run, revision: str) -> str | None:
             return f"{name} is {named}, which is not there{_words(complaints)}"
     words = _words(complaints)
     return f"{name} cannot be read{words}" if words else None
+
+
+def damaged(repository: Path, found: str) -> DamagedCloneError:
+    """Return the error for a clone of which ``found``, a few words, is wrong."""
+    hint = f"git -C {shlex.quote(str(repository))} fsck says what else is; a new clone mends it"
+    return DamagedCloneError(f"{repository} is damaged: {found}", hint=hint)
 
 
 def how_to_fetch_the_rest(run: Run, repository: Path) -> str | None:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from patchkit.errors import TreeError, UnsafePathError
-from patchkit.trees.clone_damage import how_to_mend
+from patchkit.errors import DamagedCloneError, TreeError, UnsafePathError
+from patchkit.trees.clone_damage import how_to_fetch_the_rest, how_to_mend
 from patchkit.trees.git_objects import FOLDER, Folder, GitObjects, ObjectError
 from patchkit.trees.git_program import GitProgram, opened
 from patchkit.trees.paths import checked
@@ -37,7 +37,8 @@ class GitTree:
     """The files of ``revision`` in ``repository``, a checkout or a bare repository, or one that was opened already.
 
     Of a partial clone, git downloads what it lacks and keeps it, unless ``download`` is False, or was when it was
-    opened. Raises RevisionNotFoundError, TreeError. Use one object in one thread alone: it talks to one git process.
+    opened. Raises RevisionNotFoundError, TreeError, and DamagedCloneError for what was lost, also when it is read. Use
+    one object in one thread alone: it talks to one git process.
     """
 
     def __init__(
@@ -185,13 +186,16 @@ class GitTree:
             whose = self.label if paths is None else str(self.repository)
             # It may be a folder on the way: git finds no file below one that is another one's.
             name, at = error.name, path or wanted if paths is None else paths[error.name]
-            said = str(error)
+            said, lost = str(error), error.another
             if error.missing:
-                # The process that was asked complains of nothing.
-                _status, _out, problem = self.program.run(["cat-file", "-p", name])
-                said = problem or said
+                # The process that was asked complains of nothing. What git has when it is asked again is not lost.
+                status, _out, problem = self.program.run(["cat-file", "-p", name])
+                said, lost = problem or said, status != 0
             shown = name if at in ("", name) else f"{at} ({name})"
-            raise TreeError(
-                f"git cannot read {shown} of {whose}: {' '.join(said.split())}",
-                hint=None if error.too_large else how_to_mend(self.program.run, self.repository),
-            ) from error
+            message = f"git cannot read {shown} of {whose}: {' '.join(said.split())}"
+            if error.too_large:
+                raise TreeError(message) from error
+            # What nobody fetched is in another place; what is in the place of an object is wrong in any clone.
+            rest = how_to_fetch_the_rest(self.program.run, self.repository)
+            kind = DamagedCloneError if error.another or (lost and rest is None) else TreeError
+            raise kind(message, hint=how_to_mend(self.program.run, self.repository)) from error

@@ -58,6 +58,8 @@ class ObjectError(ValueError):
         self.name = name
         """What was asked for."""
         self.too_large = isinstance(why, TooLargeError)
+        self.another = isinstance(why, AnotherObjectError)
+        """Whether what is in its place is not what its id says."""
         self.missing = not isinstance(why, AnotherObjectError | TooLargeError | TimeoutError)
         """Whether git has none, and may say why when it is asked once more."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from patchkit.errors import RevisionNotFoundError, TreeError
 from patchkit.reading import read_regular
-from patchkit.trees.clone_damage import damage, hint_on
+from patchkit.trees.clone_damage import damage, damaged, hint_on
 from patchkit.trees.git_folder import GitFolder, files_read, files_tried, guessed, logs, refuse_odd_files
 from patchkit.trees.git_lenders import may_download
 from patchkit.trees.git_names import asked
@@ -161,35 +161,43 @@ class GitProgram:
             return frozenset()
 
     def commit(self, revision: str) -> str:
-        """Return the id of the commit that ``revision`` names, through any tags. Raises RevisionNotFoundError."""
-        asked = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"]
-        status, out, problem = self.run(asked)
+        """Return the commit that ``revision`` names, through tags. Raises RevisionNotFoundError, DamagedCloneError."""
+        status, out, problem = self._one_commit(revision)
         if status == 0:
             return out.decode().strip()
-        if status == 1:
+        if status > 0:  # 128 where an object cannot be read
             self.refuse_damage(revision)
+        if status == 1:
             hint = f"fetch it: git -C {shlex.quote(str(self.repository))} fetch --tags" + (
                 " --unshallow (this clone is shallow)" if self.shallow else ""
             )
             raise RevisionNotFoundError(f"{self.repository} has no revision {revision!r}", hint=hint)
         raise TreeError(f"git cannot read {self.repository}: {problem or ended(status)}")
 
+    def _one_commit(self, revision: str) -> tuple[int, bytes, str]:
+        return self.run(["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"])
+
     def refuse_damage(self, revision: str) -> None:
-        """Raise RevisionNotFoundError when ``revision``, which git does not find, was lost with a part of the clone."""
-        found = damage(self.run, revision)
-        if found is not None:
-            hint = f"git -C {shlex.quote(str(self.repository))} fsck says what else is; a new clone mends it"
-            raise RevisionNotFoundError(f"{self.repository} is damaged: {found}", hint=hint)
+        """Raise DamagedCloneError when ``revision``, which git does not find, was lost with a part of the clone."""
+        if (found := damage(self.run, revision)) is not None:
+            raise damaged(self.repository, found)
 
     def commits(self, revisions: Sequence[str]) -> dict[str, str | None]:
         """Return the id of the commit that each revision names, through any tags; None where there is none.
 
-        One process for all of them. Raises TreeError.
+        One process for all of them where none is damaged. Raises TreeError.
         """
         # A line is one question, and git has no name with a line break.
         asked = [revision for revision in revisions if "\n" not in revision]
         lines = os.fsencode("".join(f"{revision}^{{commit}}\n" for revision in asked))
-        printed = self.output("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=lines)
+        command = ["cat-file", "--batch-check=%(objectname) %(objecttype)"]
+        status, printed, problem = self.run(command, stdin=lines)
+        if status > 0:
+            # The first one that cannot be read ended git, which then says nothing of the others.
+            each = {revision: self._one_commit(revision)[1].decode().strip() or None for revision in asked}
+            return {**dict.fromkeys(revisions), **each}
+        if status < 0:
+            raise TreeError(f"git cat-file failed in {self.repository}: {problem or ended(status)}")
         found = (line.split(" ") for line in os.fsdecode(printed).split("\n")[:-1])
         return {
             **dict.fromkeys(revisions),

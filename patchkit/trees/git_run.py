@@ -40,9 +40,9 @@ def run_git(
         except BaseException:
             process.kill()
             raise
-    # A message is one line, and several of git's are parts of it.
+    # A message is one line, and several of git's are parts of it; of a damaged pack it says the same many times.
     said = (line.strip() for line in complaints.decode("utf-8", "replace").split("\n"))
-    return process.returncode, out, "; ".join(filter(None, said))
+    return process.returncode, out, "; ".join(dict.fromkeys(filter(None, said)))
 
 
 def begun(

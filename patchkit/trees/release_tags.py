@@ -11,13 +11,19 @@ from pathlib import Path
 from patchkit.core.history.graph import Blobs
 from patchkit.errors import TreeError
 from patchkit.trees import git_texts
+from patchkit.trees.clone_damage import damaged
 from patchkit.trees.git import GitTree
 from patchkit.trees.git_program import GitProgram, opened
+from patchkit.trees.git_run import ended
 from patchkit.trees.git_times import day, seconds
 
 _FORMAT = "%00".join(
     f"%({star}{field})" for field in ("objectname", "objecttype", "committerdate:unix") for star in ("", "*")
 )
+
+# The first is for git 2.45 and later; to older ones a transport that is not allowed does the same.
+_AS_IT_IS = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+"""What keeps git from fetching what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +44,21 @@ def release_tags(repository: Path | GitProgram, pattern: str) -> tuple[ReleaseTa
 
     What has no PEP 440 version in that place is no release.
 
-    One git process, and one more where tags are objects. Raises TreeError when ``repository`` is none, or what a tag
-    leads to is missing or not what its id says.
+    One git process, and one more where tags are objects. Raises TreeError when ``repository`` is none or git gives no
+    answer, DamagedCloneError when it says that it cannot: what a tag leads to is lost or not what its id says, or the
+    list of tags is none.
     """
     from packaging.version import Version  # noqa: PLC0415 - needed here alone
 
     before, after = pattern.split("{version}")
-    printed = _ask(repository, "for-each-ref", f"--format={_FORMAT}%00%(refname:strip=2)", f"refs/tags/{before}*")
+    clone = opened(repository)
+    asked = ["for-each-ref", f"--format={_FORMAT}%00%(refname:strip=2)", f"refs/tags/{before}*"]
+    status, printed, problem = clone.run(asked, environment=_AS_IT_IS)
+    if status > 0:
+        # A clone of any kind has what its tags name.
+        raise damaged(clone.repository, f"its release tags cannot be read (git: {problem})")
+    if status < 0:
+        raise TreeError(f"git for-each-ref failed in {clone.repository}: {problem or ended(status)}")
     found: list[tuple[Version, ReleaseTag]] = []
     annotated: dict[str, str] = {}
     # No other line break ends a line: the name of a tag may have those of Unicode.
@@ -69,7 +83,7 @@ def release_tags(repository: Path | GitProgram, pattern: str) -> tuple[ReleaseTa
 
 
 def _hold(program: GitProgram, annotated: Mapping[str, str]) -> None:
-    """Raise TreeError unless each tag, told with the commit that it was listed with, leads there.
+    """Raise DamagedCloneError unless each tag, told with the commit that it was listed with, leads there.
 
     Whoever lists tags believes an object in the place of a tag's; whoever follows one looks at its id.
     """
@@ -77,7 +91,7 @@ def _hold(program: GitProgram, annotated: Mapping[str, str]) -> None:
     for name, commit in annotated.items():
         if followed[name] != commit:
             program.refuse_damage(name)
-            raise TreeError(f"{program.repository}: {name} was listed with {commit}, and leads to {followed[name]}")
+            raise damaged(program.repository, f"{name} was listed with {commit}, and leads to {followed[name]}")
 
 
 def blobs_at(
@@ -113,6 +127,4 @@ def _ask(repository: Path | GitProgram, *command: str) -> bytes:
     Nothing is fetched, so that nothing is written: in a partial clone what is missing stays missing. Raises TreeError
     with git's own words.
     """
-    # The first is for git 2.45 and later; to older ones a transport that is not allowed does the same.
-    environment = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
-    return opened(repository).output(*command, environment=environment)
+    return opened(repository).output(*command, environment=_AS_IT_IS)

@@ -98,7 +98,7 @@ def command(
         if new_only:
             # Another run may have reported since.
             known = load_reported(state_file)
-        found = news(whole, known)
+        found = news(whole, known, discovery.faults)
         report = found.report if new_only else marked(whole, known) if detailed_exit_code else whole
         silent = new_only and style == "text" and not found.anything
         if not silent:

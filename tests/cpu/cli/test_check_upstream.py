@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import jsonschema  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 from operations.carried_world import NOTES, NOTES_1, World
 from operations.test_upstream_check import tracked, without_wheel
-from trees.repositories import git, record
+from trees.repositories import git, record, with_a_cut, without_alternates, without_objects
 
 from patchkit.cli.schemas import schema_texts
 from patchkit.core.upstream_report import UpstreamReport
@@ -223,6 +224,32 @@ def test_what_can_no_longer_be_looked_at_is_no_news_and_told_beside_it(check: Co
     # Nobody misses a branch where no clone is given to look at it in.
     assert check(there, "--new-only", "--state", tmp_path / "none").code == 0
     assert check(there, "--new-only", "--state", tmp_path / "none").err == ""
+
+
+@pytest.mark.parametrize(
+    "harm", [without_objects, without_alternates, partial(with_a_cut, ".pack"), partial(with_a_cut, ".idx")]
+)
+def test_a_damaged_clone_ends_with_1_each_time_and_is_told_first(
+    check: Command, tmp_path: Path, harm: Callable[[Path], str]
+) -> None:
+    there = world(tmp_path, MOVED)
+    origin = tracked(there)
+    git(origin, "tag", "core_v1.0", "HEAD~1")
+    clone = tmp_path / "clone.git"
+    git(tmp_path, "clone", "-q", "--bare", origin.as_uri(), clone)
+    git(clone, "repack", "-qad")
+    assert check(there, "--git", clone, "--new-only").code == 0
+    state = (there.series / "reported.txt").read_text()
+    harm(clone)
+    for _ in range(2):
+        ran = check(there, "--git", clone, "--new-only")
+        told = " ".join(ran.out.split())
+        assert (ran.code, told.endswith(f"broken: {clone} is damaged; 1 broken")) == (1, True)
+        assert f"problem: {clone} is damaged: refs/heads/main is " in told
+        assert f"problem: {clone} is damaged: its release tags cannot be read" in told
+        assert (there.series / "reported.txt").read_text() == state
+    ran = check(there, "--git", clone)
+    assert (ran.code, " ".join(ran.out.split()).endswith(f"broken: {clone} is damaged; 1 broken, 2 fine")) == (1, True)
 
 
 def test_what_could_never_be_looked_at_is_told_each_time(check: Command, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from patchkit.cli.exit_codes import ExitCode, exit_code
 from patchkit.cli.main import patchkit as group
 from patchkit.errors import (
     ArchiveError,
+    DamagedCloneError,
     DigestMismatchError,
     IndexUnavailableError,
     InterruptedWriteError,
@@ -185,6 +186,7 @@ def test_a_reader_that_goes_away_gets_no_traceback_and_nobody_a_yes() -> None:
         (TreeError("m"), 4),
         (NotATreeError("m"), 4),
         (RevisionNotFoundError("m"), 4),
+        (DamagedCloneError("m"), 4),
         (ArchiveError("m"), 4),
         (UnsafePathError("m"), 4),
         (IndexUnavailableError("m"), 4),

@@ -330,16 +330,39 @@ def test_a_clone_without_the_trees_of_a_tag_is_a_note_that_names_tag_and_commit(
 
 
 @pytest.mark.usefixtures("server")
-def test_a_broken_clone_is_a_note_and_a_folder_that_is_none_an_error(
+def test_what_a_clone_has_lost_of_its_tags_is_a_fault_and_a_folder_that_is_none_an_error(
     versions: VersionsDocument, repository: Path, tmp_path: Path
 ) -> None:
     commit = git(repository, "rev-parse", "core_v1.0")
     (repository / ".git" / "objects" / commit[:2] / commit[2:]).unlink()
     found = discover(versions, repository=repository)
 
-    assert (found.index, found.tags, found.problems) == (True, False, ())
-    said = f"git for-each-ref failed in {repository}: fatal: missing object {commit} for refs/tags/core_v1.0"
-    assert found.notes == (f"the tags of {repository} cannot be read: {said}",)
+    assert (found.index, found.tags, found.problems, found.notes) == (True, False, (), ())
+    said = f"its release tags cannot be read (git: fatal: missing object {commit} for refs/tags/core_v1.0)"
+    assert found.faults == (damage_of(repository, said),)
     with pytest.raises(TreeError) as caught:
         discover(versions, repository=tmp_path)
     assert caught.value.message == f"{tmp_path} is not a git repository"
+
+
+@pytest.mark.usefixtures("server")
+def test_a_tag_whose_folders_are_lost_or_that_names_nothing_is_a_fault_and_the_others_are_compared(
+    versions: VersionsDocument, repository: Path
+) -> None:
+    own = repository / ".git"
+    commit, folder = (git(repository, "rev-parse", name) for name in ("core_v1.0", "core_v1.0^{tree}"))
+    (own / "objects" / folder[:2] / folder[2:]).unlink()
+    (own / "refs" / "tags" / "core_v1.1").write_text("nonsense\n")
+    found = discover(versions, repository=repository)
+
+    assert (found.tags, found.problems, found.notes) == (True, (), ())
+    broken = "refs/tags/core_v1.1 cannot be read (git: warning: ignoring broken ref refs/tags/core_v1.1)"
+    assert found.faults == (
+        damage_of(repository, broken),
+        damage_of(repository, f"folders of core_v1.0 (commit {commit}) cannot be read"),
+    )
+
+
+def damage_of(repository: Path, said: str) -> Problem:
+    hint = f"git -C {repository} fsck says what else is; a new clone mends it"
+    return Problem(f"{repository} is damaged: {said}", hint=hint)

@@ -12,12 +12,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from trees.repositories import git
+from trees.repositories import git, without_alternates
 from trees.snapshots import snapshot
 
 from patchkit.core.history.graph import Graph
 from patchkit.core.history_report import BreakReport, Counts, HistoryReport, HunkHistory
-from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
+from patchkit.errors import DamagedCloneError, RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations import history as history_module
 from patchkit.operations import history_carry, history_states, processes
 from patchkit.operations.history import HistoryRequest, history, history_of_refs
@@ -332,6 +332,17 @@ def test_a_range_without_a_commit_is_refused(there: There) -> None:
     tip = there.clone.commit("Paint it", text(notes=BLUE), there.base)
     with pytest.raises(UsageError, match=r"main\.\.core_v1\.0 holds no commit"):
         there.ask(tip, span="main..core_v1.0")
+
+
+@pytest.mark.parametrize("span", [None, "1.0..", "core_v1.0..main"])
+def test_a_clone_that_lost_its_releases_is_damaged_and_not_without_any(there: There, span: str | None) -> None:
+    there.clone.name("heads/main", there.base)
+    without_alternates(there.clone.folder)
+    with pytest.raises(DamagedCloneError) as caught:
+        there.ask(span=span)  # type: ignore[arg-type]
+    said = caught.value.message.partition(" (git: error: ")[0]
+    assert said == f"{there.clone.folder} is damaged: core_v1.0 is {there.base}, which is not there"
+    assert caught.value.hint == f"git -C {there.clone.folder} fsck says what else is; a new clone mends it"
 
 
 def test_an_unknown_revision_is_named(there: There) -> None:

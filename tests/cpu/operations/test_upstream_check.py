@@ -577,9 +577,37 @@ def test_a_branch_whose_commit_a_damaged_clone_lost_is_told_as_that(
     commit = git(clone, "rev-parse", "main")
     for folder in (clone / "objects").iterdir():
         shutil.rmtree(folder)
-    target = target_of(look(made, repository=clone), "main")
+    report = look(made, repository=clone)
+    target = target_of(report, "main")
     why = f"{clone} is damaged: refs/heads/main is {commit}, which is not there"
-    assert (target.state, target.reason, target.fingerprint) == ("unreachable", why, "")
+    hint = f"git -C {clone} fsck says what else is; a new clone mends it"
+    assert (target.state, target.reason, target.fingerprint) == ("broken", why, "")
+    assert (report.ok, report.verdict, target.problems) == (False, "broken", (Problem(why, hint=hint),))
+
+
+@pytest.mark.parametrize("what", ["main:megatron", "main:megatron/core/notes.md"])
+def test_a_branch_of_which_a_damaged_clone_lost_a_file_is_told_as_that(
+    world: Callable[..., World], tmp_path: Path, what: str
+) -> None:
+    made = world(MOVED)
+    origin = tracked(made)
+    (origin / NOTES).write_bytes(NOTES_1.replace(b"colour: red", b"colour: blue"))
+    commit, lost = record(origin, "Blue"), git(origin, "rev-parse", what)
+    (origin / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
+    report = look(made, repository=origin)
+    target = target_of(report, "main")
+    assert (report.verdict, target.state, target.commit, len(target.problems)) == ("broken", "broken", commit, 1)
+    assert (f" of {origin}" in target.problems[0].message, lost in target.problems[0].message) == (True, True)
+    assert target.problems[0].hint == f"the repository is damaged: git -C {origin} fsck says what else is"
+
+
+def test_no_older_base_is_taken_where_a_damaged_clone_lost_one(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    origin = tracked(made)
+    (origin / NOTES).write_bytes(NOTES_1.replace(b"colour: red", b"colour: blue"))
+    old, new = git(origin, "rev-parse", "main:megatron/core/buffer.py"), record(origin, "Blue")
+    (origin / ".git" / "objects" / old[:2] / old[2:]).unlink()
+    assert target_of(look(made, onto=(new,), repository=origin), new[:8]).state == "broken"
 
 
 def test_without_a_repository_branches_are_told_as_not_looked_at(world: Callable[..., World]) -> None:
@@ -804,6 +832,18 @@ def test_a_problem_of_upstream_is_reported_once() -> None:
     first = news(report, {})
     second = news(report, first.known)
     assert [(each.report.problems, each.report.ok) for each in (first, second)] == [((problem,), False), ((), True)]
+
+
+def test_a_fault_of_the_clone_is_reported_until_it_is_mended() -> None:
+    moved, lost = Problem("core_v1.0 has moved"), Problem("clone is damaged: main is lost")
+    report = UpstreamReport(tool="1", ok=False, verdict="broken", series="s", digest="d", problems=(lost, moved))
+    first = news(report, {}, [lost])
+    second = news(report, first.known, [lost])
+    assert [(each.report.problems, each.report.ok, each.anything) for each in (first, second)] == [
+        ((lost, moved), False, True),
+        ((lost,), False, True),
+    ]
+    assert not news(replace(report, problems=(moved,)), second.known).anything
 
 
 def test_a_target_of_any_name_is_known_afterwards_beside_the_problems_of_upstream() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import zlib
 from pathlib import Path
@@ -63,3 +64,26 @@ def tree_of(repository: Path, name: str) -> bytes:
     """Return a folder as git keeps it, to be put in the place of another one; ``name`` is such as ``COMMIT:sub``."""
     command = ["git", "cat-file", "tree", name]
     return subprocess.run(command, cwd=repository, check=True, capture_output=True).stdout
+
+
+def without_objects(clone: Path) -> str:
+    """Take all objects from a bare clone; return what git will name as the culprit, nothing."""
+    for folder in (clone / "objects").iterdir():
+        shutil.rmtree(folder)
+    return ""
+
+
+def without_alternates(clone: Path) -> str:
+    """Take all objects from a bare clone, which were in a folder that is gone; return that."""
+    without_objects(clone)
+    (clone / "objects" / "info").mkdir()
+    (clone / "objects" / "info" / "alternates").write_text("/nowhere/objects\n")
+    return "/nowhere/objects"
+
+
+def with_a_cut(suffix: str, clone: Path) -> str:
+    """Cut the pack of a bare clone, or its index, short; return its name."""
+    (file,) = (clone / "objects" / "pack").glob(f"*{suffix}")
+    file.chmod(0o644)
+    os.truncate(file, 50)
+    return file.name

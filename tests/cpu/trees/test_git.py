@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -14,7 +13,14 @@ import pytest
 
 from patchkit.core.blobs import blob_id
 from patchkit.core.kept_names import MANIFEST
-from patchkit.errors import RevisionNotFoundError, TreeError, UnsafePathError, UsageError, WriteFailedError
+from patchkit.errors import (
+    DamagedCloneError,
+    RevisionNotFoundError,
+    TreeError,
+    UnsafePathError,
+    UsageError,
+    WriteFailedError,
+)
 from patchkit.trees.git import GitTree
 from patchkit.trees.git_ignored import ignored_files
 from patchkit.trees.git_program import GitProgram
@@ -22,7 +28,7 @@ from patchkit.trees.git_write import CommitSpec, commit_series, export
 from patchkit.trees.interface import Edits, SourceTree
 
 from .faults import full_disk, tripped
-from .repositories import claim, git, record
+from .repositories import claim, git, record, with_a_cut, without_alternates, without_objects
 from .snapshots import contents, lay, snapshot
 
 FILES = {"megatron/core/a.py": b"a\n", "megatron/core/b.py": b"b\r\n", "megatron-x.py": b"x", "run.sh": b"#!/bin/sh\n"}
@@ -138,26 +144,6 @@ def test_a_revision_that_is_not_there_is_said_with_what_to_do(repository: Path, 
     assert caught.value.hint == f"fetch it: git -C {repository} fetch --tags"
 
 
-def without_objects(clone: Path) -> str:
-    for folder in (clone / "objects").iterdir():
-        shutil.rmtree(folder)
-    return ""
-
-
-def without_alternates(clone: Path) -> str:
-    without_objects(clone)
-    (clone / "objects" / "info").mkdir()
-    (clone / "objects" / "info" / "alternates").write_text("/nowhere/objects\n")
-    return "/nowhere/objects"
-
-
-def with_a_cut(suffix: str, clone: Path) -> str:
-    (file,) = (clone / "objects" / "pack").glob(f"*{suffix}")
-    file.chmod(0o644)
-    os.truncate(file, 50)
-    return file.name
-
-
 @pytest.mark.parametrize(
     "harm", [without_objects, without_alternates, partial(with_a_cut, ".pack"), partial(with_a_cut, ".idx")]
 )
@@ -170,7 +156,7 @@ def test_a_clone_that_lost_its_objects_is_damaged_and_lacks_no_branch(
     commit = git(clone, "rev-parse", "main")
     culprit = harm(clone)
     for revision in ("main", "main~1"):
-        with pytest.raises(RevisionNotFoundError) as caught:
+        with pytest.raises(DamagedCloneError) as caught:
             GitProgram(clone).commit(revision)
         # Behind it are git's own words, which differ from version to version, where git has any.
         said, _, words = caught.value.message.partition(" (git: error: ")
@@ -181,13 +167,24 @@ def test_a_clone_that_lost_its_objects_is_damaged_and_lacks_no_branch(
         GitProgram(clone).commit("other")
 
 
+def test_of_many_commits_one_that_cannot_be_read_hides_no_other(repository: Path) -> None:
+    whole, lost = (git(repository, "rev-parse", name) for name in ("v1^{commit}", "main"))
+    place = repository / ".git" / "objects" / lost[:2] / lost[2:]
+    place.chmod(0o644)
+    place.write_bytes(b"nonsense")
+    program = GitProgram(repository)
+    assert program.commits(["main", "v1", "nothing"]) == {"main": None, "v1": whole, "nothing": None}
+    with pytest.raises(DamagedCloneError, match="is damaged: main cannot be read"):
+        program.commit("main")
+
+
 def test_a_ref_with_no_id_in_it_is_damage(repository: Path, tmp_path: Path) -> None:
     clone = tmp_path / "clone.git"
     git(tmp_path, "clone", "-q", "--bare", repository.as_uri(), clone)
     git(clone, "pack-refs", "--all")
     (clone / "packed-refs").write_text("")
     (clone / "refs" / "heads" / "main").write_text("nonsense\n")
-    with pytest.raises(RevisionNotFoundError) as caught:
+    with pytest.raises(DamagedCloneError) as caught:
         GitProgram(clone).commit("main")
     assert caught.value.message == (
         f"{clone} is damaged: main cannot be read (git: warning: ignoring broken ref refs/heads/main)"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from patchkit.core.blobs import blob_id
-from patchkit.errors import TreeError
+from patchkit.errors import DamagedCloneError, TreeError
 from patchkit.trees.release_tags import ReleaseTag, blobs_at, release_tags
 
 from .repositories import git, put, record, tree_of
@@ -174,9 +174,10 @@ def test_a_folder_that_is_no_clone_and_a_broken_one_are_errors(repository: Path,
 
     shutil.rmtree(repository / ".git" / "objects")
     (repository / ".git" / "objects").mkdir()
-    with pytest.raises(TreeError) as caught:
+    with pytest.raises(DamagedCloneError) as caught:
         release_tags(repository, CORE)
     assert caught.value.message == (
-        f"git for-each-ref failed in {repository}: fatal: missing object {one} for refs/tags/core_v1.0.0"
+        f"{repository} is damaged: its release tags cannot be read (git: fatal: missing object {one} for "
+        "refs/tags/core_v1.0.0)"
     )
     assert blobs_at(repository, {one: ["a/x.py"]}) == ({}, (one,))
