@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from patchkit.core.report import Problem
 from patchkit.core.upstream import Release, Upstream, VersionsDocument
 from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import DamagedCloneError, IndexUnavailableError, TreeError
+from patchkit.operations.contradictions import CHANGED, against_index, against_tags
 from patchkit.operations.upstream_targets import UNSEEN
 from patchkit.progress import Reporter, silent
 
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from patchkit.trees.release_tags import ReleaseTag
 
 _WHICH = "one of the two is not what was released: find out which, and take that index out of pip's settings"
-_TRUST = "do not use it before you know who changed it, {who} or upstream"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,7 @@ class Discovered:
     found: tuple[FoundRelease, ...]
     """Releases that the file does not list, by version; none that is older than the oldest listed one."""
     problems: tuple[Problem, ...]
-    """Where upstream is no longer what the file says."""
+    """Where upstream is no longer what the file says, the gravest first: a summary names no more than a few."""
     faults: tuple[Problem, ...] = ()
     """What the repository that was given has lost, or has in another form than its ids say."""
     notes: tuple[str, ...]
@@ -76,7 +77,7 @@ def discover(
     ``repository`` is no git repository.
     """
     upstream = versions.upstream
-    problems: list[Problem] = []
+    weighed: list[tuple[int, Problem]] = []
     faults: list[Problem] = []
     notes: list[str] = []
     listing = None if offline else _listing(upstream, notes, reporter)
@@ -89,14 +90,14 @@ def discover(
         reporter.step(f"looking for tags in {clone.repository}")
         tags = _tags(clone, upstream.tag, notes, faults)
     if listing is not None:
-        problems += (Problem(message, hint=_WHICH) for message in listing.contradictions)
-        problems += _against_index(upstream, listing, notes)
+        weighed += ((CHANGED, Problem(message, hint=_WHICH)) for message in listing.contradictions)
+        weighed += against_index(upstream, listing, notes)
     if clone is not None and tags is not None:
-        problems += _against_tags(upstream, clone, tags, notes, faults)
+        weighed += ((CHANGED, problem) for problem in against_tags(upstream, clone, tags, notes, faults))
     releases = {release.version: release for release in listing.releases} if listing else {}
     return Discovered(
         found=_found(upstream, releases, tags or (), pre=pre),
-        problems=tuple(problems),
+        problems=tuple(problem for _, problem in sorted(weighed, key=itemgetter(0))),
         faults=tuple(faults),
         notes=tuple(notes),
         releases=releases,
@@ -160,137 +161,3 @@ def _found(
         )
         found.append(release)
     return tuple(found)
-
-
-def _against_index(upstream: Upstream, listing: Listing, notes: list[str]) -> Iterator[Problem]:
-    """Yield where the index is no longer what the file says; add to ``notes`` what is no problem."""
-    from packaging.version import Version  # noqa: PLC0415 - slow, and needed here alone
-
-    there = {Version(release.version): release for release in listing.releases}
-    absent: list[str] = []
-    for release in upstream.releases:
-        now = there.get(Version(release.version))
-        if now is None:
-            if release.files:
-                absent.append(f"v{release.version}")
-            continue
-        if now.yanked is not None and release.yanked is None:
-            yield Problem(
-                f"v{release.version} was yanked: {now.yanked}",
-                hint=f"enter `yanked: {now.yanked}` for it in upstream_versions.yaml",
-            )
-        elif now.yanked is None and release.yanked is not None:
-            notes.append(f"v{release.version} is yanked ({release.yanked}), and the package index does not say so")
-        yield from _files(release, now, notes, complete=listing.complete)
-    if listing.complete:
-        for name in absent:
-            yield Problem(
-                f"{name} is no longer on the package index",
-                hint="its wheel, where the cache has it, can still be patched; nobody can fetch it",
-            )
-    elif absent:
-        notes.append(f"no package index that answered has {', '.join(absent)}")
-
-
-def _files(release: Release, now: ListedRelease, notes: list[str], *, complete: bool) -> Iterator[Problem]:
-    gone = [name for name in release.files if name not in now.files]
-    for name, digest in release.files.items():
-        found = now.files.get(name)
-        if found is not None and found != digest:
-            yield Problem(
-                f"{name} on the package index is not the file that was recorded: SHA-256 {digest} is recorded, the "
-                f"index has {found}",
-                hint=_TRUST.format(who="the index"),
-            )
-    if gone and complete:
-        yield Problem(f"v{release.version} has lost {_named(gone)} on the package index")
-    new = [name for name in now.files if name not in release.files]
-    if new:
-        notes.append(f"v{release.version} has {_named(new)} on the package index that upstream_versions.yaml lacks")
-
-
-def _named(files: list[str]) -> str:
-    return files[0] if len(files) == 1 else f"{len(files)} wheels ({files[0]} ...)"
-
-
-def _against_tags(
-    upstream: Upstream, clone: GitProgram, tags: tuple[ReleaseTag, ...], notes: list[str], faults: list[Problem]
-) -> Iterator[Problem]:
-    """Yield where a tag is no longer what the file says.
-
-    Added are to ``notes`` what could not be compared, to ``faults`` what the clone has lost of it.
-    """
-    from patchkit.trees.release_tags import blobs_at  # noqa: PLC0415 - git only where it is asked for
-
-    tagged = _tagged(upstream, clone, tags, notes, faults)
-    wanted: dict[str, dict[str, None]] = {}
-    for release, tag in tagged:
-        # Two tags can name one commit.
-        wanted.setdefault(tag.commit, {}).update(dict.fromkeys(release.blobs))
-    blobs, lost = blobs_at(clone, wanted)
-    _say_lost(clone, [tag for _, tag in tagged if tag.commit in lost], notes, faults)
-    for release, tag in tagged:
-        hint = _TRUST.format(who="the clone")
-        if tag.commit != release.commit:
-            yield Problem(
-                f"the tag {tag.name} has moved: commit {release.commit} is recorded, {clone.repository} has "
-                f"{tag.commit}",
-                hint=hint,
-            )
-        for path, recorded in release.blobs.items() if tag.commit not in lost else ():
-            found = blobs[tag.commit].get(path)
-            if found != recorded:
-                yield Problem(
-                    f"{path} at {tag.name} is not the file that was recorded: blob {recorded} is recorded, the tag has "
-                    f"{found or 'no such file'}",
-                    path=path,
-                    hint=hint,
-                )
-
-
-def _tagged(
-    upstream: Upstream, clone: GitProgram, tags: tuple[ReleaseTag, ...], notes: list[str], faults: list[Problem]
-) -> list[tuple[Release, ReleaseTag]]:
-    """Return the releases whose tag the clone has; what there is to say of the others goes where it belongs."""
-    from packaging.version import Version  # noqa: PLC0415 - as above
-
-    by_name = {tag.name: tag for tag in tags}
-    by_version = {Version(tag.version): tag for tag in tags}
-    tagged: list[tuple[Release, ReleaseTag]] = []
-    absent: list[str] = []
-    for release in upstream.releases:
-        if release.tag is None:
-            tag = by_version.get(Version(release.version))
-            if tag is not None:
-                notes.append(
-                    f"v{release.version} has the tag {tag.name} now (commit {tag.commit}); upstream_versions.yaml "
-                    "says that there is none"
-                )
-        elif release.tag in by_name:
-            tagged.append((release, by_name[release.tag]))
-        else:
-            try:
-                # git passes over a tag that is none.
-                clone.refuse_damage(f"refs/tags/{release.tag}")
-                absent.append(release.tag)
-            except DamagedCloneError as error:
-                faults.append(Problem(error.message, hint=error.hint))
-    if absent:
-        notes.append(f"{clone.repository} lacks {', '.join(absent)}: not fetched, or removed by upstream")
-    return tagged
-
-
-def _say_lost(clone: GitProgram, tags: list[ReleaseTag], notes: list[str], faults: list[Problem]) -> None:
-    """Say of tags that they cannot be compared: a partial clone never had what they lead to, another one lost it."""
-    if not tags:
-        return
-    from patchkit.trees.clone_damage import damaged, how_to_fetch_the_rest  # noqa: PLC0415 - git only where needed
-
-    if how_to_fetch_the_rest(clone.run, clone.repository) is not None:
-        notes += (
-            f"{tag.name} cannot be compared: {clone.repository} lacks objects of commit {tag.commit}" for tag in tags
-        )
-        return
-    for tag in tags:
-        error = damaged(clone.repository, f"folders of {tag.name} (commit {tag.commit}) cannot be read")
-        faults.append(Problem(error.message, hint=error.hint))

@@ -231,6 +231,50 @@ def test_other_bytes_under_a_recorded_name_and_lost_wheels_are_problems_and_more
     assert found.notes == (f"v1.1 has {new} on the package index that upstream_versions.yaml lacks",)
 
 
+def test_problems_come_by_weight_and_releases_with_a_wheel_left_are_one(
+    versions: VersionsDocument, repository: Path, server: Index
+) -> None:
+    """An index that keeps one wheel of each release would hide behind twenty lines that one has vanished."""
+    other, third = (f"cp3{number}-cp3{number}-win32" for number in (12, 13))
+    one = versions.upstream.releases[0]
+    releases = tuple(
+        replace(
+            one,
+            version=version,
+            tag=None,
+            commit=None,
+            files={wheel(version): A, **{wheel(version, tag): A for tag in (other, third)}},
+        )
+        for version in ("0.7", "0.8", "0.9")
+    )
+    both = (*releases, *versions.upstream.releases)
+    document = replace(versions, megatron=replace(versions.upstream, releases=both))
+    new = record(lay(repository, {FILE: b"three\n"}), "again")
+    git(repository, "tag", "-f", "core_v1.0")
+    serve(
+        server,
+        *(json_file(wheel(version), A) for version in ("0.7", "0.8")),
+        json_file(wheel("0.9", "py2-none-any"), A),
+        json_file(wheel("1.0"), A, yanked="broken"),
+    )
+    found = discover(document, repository=repository)
+
+    assert [problem.message.partition(": ")[0] for problem in found.problems] == [
+        "v1.1 is no longer on the package index",
+        "the tag core_v1.0 has moved",
+        f"{FILE} at core_v1.0 is not the file that was recorded",
+        "v1.0 was yanked",
+        # Nothing that was recorded is left of it.
+        f"v0.9 has lost 3 wheels ({wheel('0.9')} ...) on the package index",
+        "2 releases have lost wheels on the package index",
+    ]
+    assert found.problems[1].message.endswith(f"has {new}")
+    assert found.problems[-1] == Problem(
+        "2 releases have lost wheels on the package index: v0.7 (2), v0.8 (2)",
+        hint="a recorded wheel with the same text is left of each; it may be none for your Python or platform",
+    )
+
+
 def test_two_indexes_that_contradict_each_other_are_a_problem(
     versions: VersionsDocument, server: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
