@@ -3,7 +3,8 @@
     python -m benchmarks.upstream_time --git REPO [--rounds 5] [--json FILE]
 
 The loop is what people do without patchkit: check a release out, and try the patch of one of them with ``git apply
---check`` and with ``git apply --3way``. It gets the releases that have a tag in REPO; check-upstream gets all targets.
+--check`` and with ``git apply --3way``. It gets the releases that have a tag in REPO, fetched into a clone of its own
+before anything is timed; check-upstream gets all targets.
 Warm: the wheels and the answers are in the cache. Cold: the wheels are, the answers are not.
 """
 
@@ -45,8 +46,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch_name:
         scratch = Path(scratch_name)
         checkout = scratch / "checkout"
-        clone = ["git", "clone", "--quiet", "--shared", "--no-checkout", str(options.git), str(checkout)]
-        subprocess.run(clone, check=True)
+        # It shares nothing: `git apply --3way` writes objects, and marks the pack of a clone that lent it some as used.
+        init = ["git", "init", "--quiet", str(checkout)]
+        subprocess.run(init, check=True)
+        refs = [f"refs/tags/{tag}:refs/tags/{tag}" for tag in tags]
+        fetch = ["git", "fetch", "--quiet", "--no-tags", "--depth=1", options.git.resolve().as_uri(), *refs]
+        subprocess.run(fetch, check=True, cwd=checkout)
         environment = as_installed(PATCH=str(patch))
         cold_cache = scratch / "cache"
         cold_cache.mkdir()
