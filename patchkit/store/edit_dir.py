@@ -19,9 +19,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -243,8 +243,12 @@ class EditDir:
             if not left.is_symlink() and self._is_ours(left):
                 remove(left, last=STATE)
                 continue
-            with suppress(OSError):
+            try:
                 left.rmdir()
+            except OSError as error:
+                # Somebody else's, or a link. What cannot be removed for another reason would be forgotten.
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                    raise
 
     def _is_ours(self, folder: Path) -> bool:
         """Tell whether a folder elsewhere is of a rebase of this series: open.yaml may name any. Raises TreeError."""

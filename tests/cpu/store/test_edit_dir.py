@@ -14,7 +14,7 @@ from trees.snapshots import contents, lay, snapshot
 from patchkit.core.carry_report import PlaceReport
 from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase
 from patchkit.core.series import ROOMS
-from patchkit.errors import StoreError, TreeError, UsageError
+from patchkit.errors import StoreError, TreeError, UsageError, WriteFailedError
 from patchkit.store.edit_dir import EditDir, Settled, State, Stranger, claim, find_open
 from patchkit.store.edit_room import clear_room, make_room, sweep_room
 from patchkit.store.lock import GENERATED
@@ -306,6 +306,31 @@ def test_the_rest_of_a_removal_that_cannot_be_read_now_is_not_forgotten(
         with pytest.raises(TreeError) as caught:
             edit_dir.remove()
     assert caught.value.message == f"cannot read {left / 'state.yaml'}: Input/output error"
+    assert snapshot(tmp_path) == before
+
+    edit_dir.remove()
+    assert snapshot(tmp_path) == {"series": "folder"}
+
+
+def test_an_empty_rest_of_a_removal_that_cannot_be_removed_is_not_forgotten(
+    series: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit_dir = elsewhere(series, tmp_path / "edits")
+    left = tmp_path / ".edits.patchkit-0123abcd"
+    left.mkdir()
+    before = snapshot(tmp_path)
+    removed = Path.rmdir
+
+    def fail(folder: Path) -> None:
+        if folder == left:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+        removed(folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rmdir", fail)
+        with pytest.raises(WriteFailedError) as caught:
+            edit_dir.remove()
+    assert caught.value.message == f"cannot remove {left}: No space left on device"
     assert snapshot(tmp_path) == before
 
     edit_dir.remove()
