@@ -38,7 +38,7 @@ class _Row:
 
 
 def update_record(record: bytes, changes: Mapping[str, bytes | None], name: str = "RECORD") -> bytes:
-    """Return ``record`` with the rows of ``changes`` brought up to date.
+    """Return ``record`` with the rows of ``changes``, by path as a tree has it, brought up to date.
 
     A row stays where it is; a removed file (None) loses its row; a new file gets a row at the end, in the order of
     ``changes``. All rows of a file are treated alike, also ``./a.py`` beside ``a.py``. A row that records no hash or no
