@@ -67,8 +67,12 @@ def how_to_fetch_the_rest(run: Run, repository: Path) -> str | None:
 
 def how_to_mend(run: Run, repository: Path) -> str:
     """Return what to do about objects that git cannot read, and where to ask which they are."""
-    damaged = f"the repository is damaged: git -C {shlex.quote(str(repository))} fsck says what else is"
-    return how_to_fetch_the_rest(run, repository) or damaged
+    return how_to_fetch_the_rest(run, repository) or where_to_ask(repository)
+
+
+def where_to_ask(repository: Path) -> str:
+    """Return that a clone is damaged, which is no partial one, and where to ask in what else."""
+    return f"the repository is damaged: git -C {shlex.quote(str(repository))} fsck says what else is"
 
 
 def hint_on(complaints: str, run: Run, repository: Path) -> str | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from patchkit.errors import DamagedCloneError, TreeError, UnsafePathError
-from patchkit.trees.clone_damage import how_to_fetch_the_rest, how_to_mend
+from patchkit.trees.clone_damage import how_to_fetch_the_rest, where_to_ask
 from patchkit.trees.git_objects import FOLDER, Folder, GitObjects, ObjectError
 from patchkit.trees.git_program import GitProgram, opened
 from patchkit.trees.paths import checked
@@ -198,4 +198,4 @@ class GitTree:
             # What nobody fetched is in another place; what is in the place of an object is wrong in any clone.
             rest = how_to_fetch_the_rest(self.program.run, self.repository)
             kind = DamagedCloneError if error.another or (lost and rest is None) else TreeError
-            raise kind(message, hint=how_to_mend(self.program.run, self.repository)) from error
+            raise kind(message, hint=rest or where_to_ask(self.repository)) from error
