@@ -27,6 +27,7 @@ from benchmarks.timing import as_installed
 RANGES = ("core_v0.14.0..core_v0.16.0", "core_v0.14.0..main", "3714d81d..dev")
 FILES = ("distributed_data_parallel.py", "distributed_data_parallel_config.py", "param_and_grad_buffer.py")
 PATHS = [f"megatron/core/distributed/{name}" for name in FILES]
+NO_BACKUP = ("no-backup-grad-buffers", "no-backup-param-buffers")
 _PSS_EVERY = 0.02
 
 
@@ -138,7 +139,9 @@ def main() -> None:
     found = [measure(options.git, ["--range", span], [span], span, options.rounds) for span in options.ranges or RANGES]
     if options.everything:
         refs = ["--branches", "--remotes", "--tags"]
-        found.append(measure(options.git, ["--all", "--from", "0.14.0"], refs, "--all", options.rounds))
+        found.append(measure(options.git, ["--all", "--from", "0.14.0"], refs, "--all, from 0.14.0", options.rounds))
+        # From the newest release the third patch is to two files more, which change every week.
+        found.append(measure(options.git, [*NO_BACKUP, "--all"], refs, "--all, no-backup patches", options.rounds))
     head = f"{'history':28} {'commits':>8} {'texts':>6} {'cold s':>8} {'cpu s':>7} {'ms/text':>8} {'ms/commit':>10}"
     print(f"{head} {'warm s':>7} {'git s':>6} {'warm/git':>8} {'MiB':>5} {'warm':>5}")
     for one in found:

@@ -141,6 +141,8 @@ class HistoryReport(Item, frozen=True, kw_only=True):
     source: Source
     series: str
     """Folder of the series."""
+    patches: tuple[str, ...] = ()
+    """Those whose hunks are told; all of the series when there is none."""
     repository: str = ""
     base: str
     """Target whose texts the series is carried from."""

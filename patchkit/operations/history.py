@@ -15,7 +15,7 @@ from patchkit.core.history.graph import Graph
 from patchkit.core.history_report import Counts, HistoryReport, Mark, Place
 from patchkit.core.upstream import Target, Upstream
 from patchkit.errors import RevisionNotFoundError, UsageError
-from patchkit.operations.history_base import Base, asked_base, chosen_base, touched_paths
+from patchkit.operations.history_base import Base, asked_base, chosen_base, state_table, touched_paths
 from patchkit.operations.history_rows import LineOfCommits, commit_history, counted, hunk_row, place_of
 from patchkit.operations.history_states import OUTSIDE, Row, StateTable
 from patchkit.operations.sources import Workspace, fetch_release, load_workspace
@@ -40,6 +40,8 @@ class HistoryRequest(msgspec.Struct, frozen=True, kw_only=True):
     base: str | None = None
     """Target or revision that the series is carried from. Default: the best one for A."""
     patches: Path | None = None
+    names: tuple[str, ...] = ()
+    """Patches whose hunks are told; all when there is none."""
 
 
 def history(request: HistoryRequest, *, cache: Path | None = None, reporter: Reporter = silent) -> HistoryReport:
@@ -53,7 +55,7 @@ def history(request: HistoryRequest, *, cache: Path | None = None, reporter: Rep
     clone = _Clone(workspace, request.repository, place, reporter)
     first, last = clone.ends(request.span, request.base)
     base = clone.base(first, request.base)
-    table = StateTable(workspace.sources.series, base.target, base.chains, base.load, place, reporter=reporter)
+    table = state_table(workspace, base, request.names, place, reporter)
     table.expect()
     graph = read_graph(last, first.commit, table.paths)
     if last.commit not in graph:
@@ -76,6 +78,7 @@ def history(request: HistoryRequest, *, cache: Path | None = None, reporter: Rep
         verdict=_verdict(hunk.first_bad is not None for hunk in hunks),
         source="git",
         series=str(workspace.sources.series.folder),
+        patches=request.names,
         repository=str(request.repository),
         base=base.target.name,
         base_reason=base.reason,
@@ -112,7 +115,7 @@ def history_of_refs(
     clone = _Clone(workspace, request.repository, place, reporter)
     first = clone.beginning(request.base)
     base = clone.base(first, request.base)
-    table = StateTable(workspace.sources.series, base.target, base.chains, base.load, place, reporter=reporter)
+    table = state_table(workspace, base, request.names, place, reporter)
     table.expect()
     found = read_everything(first, table.paths)
     blobs: dict[str, list[str | None]] = {path: [] for path in table.paths}
@@ -128,6 +131,7 @@ def history_of_refs(
         verdict=_verdict(table.of(row, blob).bad for row in rows for blob in blobs[row.path]),
         source="refs",
         series=str(workspace.sources.series.folder),
+        patches=request.names,
         repository=str(request.repository),
         base=base.target.name,
         base_reason=base.reason,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,8 +11,9 @@ import msgspec
 from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.upstream import Target
 from patchkit.errors import RevisionNotFoundError, StoreError, TreeError, UsageError
-from patchkit.operations.history_states import Chain, Link
+from patchkit.operations.history_states import Chain, Link, StateTable
 from patchkit.operations.sources import Workspace
+from patchkit.progress import Reporter
 from patchkit.store.lock import text_digest
 from patchkit.trees.git import GitTree
 from patchkit.trees.git_texts import CommitFiles
@@ -30,6 +32,15 @@ class Base(msgspec.Struct, frozen=True):
     chains: tuple[Chain, ...]
     load: Callable[[], Sequence[Layer]]
     """Gives the patches as they lie on it."""
+
+
+def state_table(workspace: Workspace, base: Base, names: Sequence[str], cache: Path, reporter: Reporter) -> StateTable:
+    """Return the table of what becomes of the named patches, of all for no name, carried from ``base``.
+
+    Raises what StateTable does.
+    """
+    series = workspace.sources.series
+    return StateTable(series, base.target, base.chains, base.load, cache, names=names, reporter=reporter)
 
 
 Opener = Callable[[Target], SourceTree]

@@ -18,7 +18,7 @@ from patchkit.core.history.spans import HunkState, bad_spans
 from patchkit.core.history_report import BreakReport, Counts, HistoryReport, Place
 from patchkit.core.upstream import Target, Upstream
 from patchkit.errors import UsageError
-from patchkit.operations.history_base import Base, of_target
+from patchkit.operations.history_base import Base, of_target, state_table
 from patchkit.operations.history_rows import hunk_row, state_report
 from patchkit.operations.history_states import OUTSIDE, StateTable
 from patchkit.operations.sources import Workspace, fetch_release, load_workspace
@@ -61,6 +61,8 @@ class BuildsRequest(msgspec.Struct, frozen=True, kw_only=True):
     base: str | None = None
     """Release that the series is carried from. Default: the newest one up to A."""
     patches: Path | None = None
+    names: tuple[str, ...] = ()
+    """Patches whose hunks are told; all when there is none."""
 
 
 def recorded_builds(workspace: Workspace) -> Sequence[Build]:
@@ -84,7 +86,7 @@ def history_of_builds(
     workspace = load_workspace(request.patches)
     builds, span = _between(workspace, list_builds(workspace), request.span)
     base = _base(workspace, Version(builds[0].version), request.base, place, reporter)
-    table = StateTable(workspace.sources.series, base.target, base.chains, base.load, place, reporter=reporter)
+    table = state_table(workspace, base, request.names, place, reporter)
     upstream = workspace.versions.upstream
     blobs: dict[int, dict[str, str | None]] = {}
 
@@ -106,6 +108,7 @@ def history_of_builds(
         verdict="broken" if any(hunk.first_bad for hunk in hunks) else "whole",
         source="index",
         series=str(workspace.sources.series.folder),
+        patches=request.names,
         base=base.target.name,
         base_reason=base.reason,
         span=span,

@@ -13,6 +13,7 @@ import msgspec
 
 from patchkit.core.history.spans import HunkState
 from patchkit.core.upstream import Target
+from patchkit.errors import UsageError
 from patchkit.operations.engine import engine_digest
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import ContentCache
@@ -85,7 +86,8 @@ class StateTable:
     """The states of hunks by path and blob id.
 
     ``chains`` tell what the series does to the base; ``load`` gives the patches themselves, and is called only when a
-    text was never seen before.
+    text was never seen before. With ``names`` of patches their hunks alone are told, on what the patches before them
+    leave. Raises UsageError for a name that the series does not have, and when the base does not need one of them.
     """
 
     def __init__(
@@ -96,14 +98,21 @@ class StateTable:
         load: Callable[[], Sequence[Layer]],
         cache: Path,
         *,
+        names: Sequence[str] = (),
         reporter: Reporter = silent,
     ) -> None:
         self._series = series
+        self._asked = [series.patch(name).name for name in names or (patch.name for patch in series.patches)]
         self._base = base
         self._load = load
         self._cache = ContentCache(cache)
         self._reporter = reporter
-        self._chains = {chain.path: chain for chain in chains}
+        self._chains = {chain.path: chain for chain in chains if any(link.patch in self._asked for link in chain.links)}
+        unneeded = set(names) - {link.patch for chain in chains for link in chain.links}
+        if unneeded:
+            raise UsageError(
+                f"{base.title} does not need {', '.join(sorted(unneeded))}", hint="name another base with --from BASE"
+            )
         self._known = {path: self._remembered(chain) for path, chain in self._chains.items()}
         self._places = self._placed()
         self._engine: Thread | None = None
@@ -118,13 +127,15 @@ class StateTable:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Every file that the series touches on the base."""
+        """Every file that the patches asked about touch on the base."""
         return tuple(self._chains)
 
     def rows(self) -> Iterator[Row]:
-        """Yield every hunk, patch by patch and within one in the order of the files. Call ``learn`` before."""
+        """Yield the hunks asked about, patch by patch and in one by the order of the files. Call ``learn`` before."""
         order = {patch.name: number for number, patch in enumerate(self._series.patches)}
-        rows = [Row(*hunk, path) for path, known in self._known.items() for hunk in known.hunks]
+        rows = [
+            Row(*hunk, path) for path, known in self._known.items() for hunk in known.hunks if hunk[0] in self._asked
+        ]
         yield from sorted(rows, key=lambda row: order[row.patch])
 
     def learn(
@@ -153,8 +164,8 @@ class StateTable:
         carrier = Carrier(self._load(), self._base)
         count = sum(blob is not None for _path, blob in missing)
         self._reporter.step(f"carrying the series to {count} texts")
-        for path, hunks in carrier.hunks.items():
-            self._known[path].hunks = tuple((patch, name, self._group(patch, name)) for patch, name in hunks)
+        for path, known in self._known.items():
+            known.hunks = tuple((patch, name, self._group(patch, name)) for patch, name in carrier.hunks[path])
         self._places = self._placed()
         try:
             while jobs:

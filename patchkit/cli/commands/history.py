@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from patchkit.cli.completion import complete_range, complete_target
+from patchkit.cli.completion import complete_patch, complete_range, complete_target
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, PATH, patches_option
 from patchkit.cli.output import StderrReporter, echo_lines, print_json
@@ -17,6 +17,7 @@ from patchkit.store.files import write_reports
 
 
 @click.command("history")
+@click.argument("names", nargs=-1, metavar="[PATCH]...", shell_complete=complete_patch)
 @click.option("--git", "repository", type=FOLDER, help="A clone of Megatron-LM; a bare or shallow one will do.")
 @click.option("--index", is_flag=True, help="Builds on the package index instead, as few of them as tell it.")
 @click.option(
@@ -39,6 +40,7 @@ from patchkit.store.files import write_reports
 @click.option("--format", "style", type=click.Choice(["text", "json", "svg"]), default="text", show_default=True)
 def command(
     *,
+    names: tuple[str, ...],
     repository: Path | None,
     index: bool,
     span: str | None,
@@ -50,7 +52,8 @@ def command(
 ) -> int:
     """Tell what became of every hunk, commit by commit, and which change broke it.
 
-    The series is carried to the text of every commit that touches one of its files. A hunk is bad where it is in
+    The series is carried to the text of every commit that touches one of its files, or one of a PATCH's when some are
+    named. A hunk is bad where it is in
     conflict or obsolete, or where a gate fires; inside of a merge the change that did it is named. Nothing is written
     to the clone. Exit code 0 when the history could be read, whatever it says.
     """
@@ -63,17 +66,19 @@ def command(
         raise UsageError("--all has no line of commits, so there is no timeline")
     reporter = StderrReporter(verbose=style == "text")
     if repository is not None:
-        request = HistoryRequest(repository=repository, span=span, base=base, patches=patches)
+        request = HistoryRequest(repository=repository, span=span, base=base, patches=patches, names=names)
         report = (history_of_refs if everything else history)(request, reporter=reporter)
     else:
-        report = _of_builds(span, base, patches, reporter)
+        report = _of_builds(names, span, base, patches, reporter)
     if svg is not None:
         _write(svg, report)
     _print(report, style)
     return int(ExitCode.DONE)
 
 
-def _of_builds(span: str | None, base: str | None, patches: Path | None, reporter: StderrReporter) -> HistoryReport:
+def _of_builds(
+    names: tuple[str, ...], span: str | None, base: str | None, patches: Path | None, reporter: StderrReporter
+) -> HistoryReport:
     from patchkit.operations.history_index import BuildsRequest, history_of_builds  # noqa: PLC0415 - zip, pip
     from patchkit.operations.sources import Workspace  # noqa: PLC0415 - as above
     from patchkit.trees.index_listing import ListedRelease, list_releases  # noqa: PLC0415 - as above
@@ -81,7 +86,8 @@ def _of_builds(span: str | None, base: str | None, patches: Path | None, reporte
     def builds(workspace: Workspace) -> tuple[ListedRelease, ...]:
         return list_releases(workspace.versions.upstream.distribution, reporter=reporter).releases
 
-    return history_of_builds(BuildsRequest(span=span, base=base, patches=patches), builds, reporter=reporter)
+    request = BuildsRequest(span=span, base=base, patches=patches, names=names)
+    return history_of_builds(request, builds, reporter=reporter)
 
 
 def _print(report: HistoryReport, style: str) -> None:

@@ -18,12 +18,13 @@ _STRIP = 72
 def history_lines(report: HistoryReport) -> Iterator[str]:
     """Yield the lines of a report."""
     counts = report.counts
-    yield f"{report.series}: {report.span}, carried from {report.base} ({report.base_reason})"
+    of = f" ({', '.join(report.patches)})" if report.patches else ""
+    yield f"{report.series}{of}: {report.span}, carried from {report.base} ({report.base_reason})"
     if report.source == "index":
         yield f"{counts.commits} builds, {len(report.line)} of them fetched; {counts.texts} texts, {_now(report)}"
     else:
         on_line = f", {counts.line} on the line" if report.source == "git" else ""
-        touching = f"{counts.touching} touch the files of the series"
+        touching = f"{counts.touching} touch {'their files' if report.patches else 'the files of the series'}"
         yield f"{counts.commits} commits{on_line}; {touching}; {counts.texts} texts, {_now(report)}"
     yield from (f"note: {note}" for note in report.notes)
     width = max((len(hunk.id) for hunk in report.hunks), default=0)

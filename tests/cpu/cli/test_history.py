@@ -94,6 +94,31 @@ def test_the_picture_may_be_printed_or_written_beside_another_form(history: Comm
     assert printed.out.startswith("<svg ")
 
 
+def test_of_named_patches_alone_the_hunks_are_told_on_what_those_before_them_leave(history: Command) -> None:
+    whole = json.loads(history("--range", "core_v1.0..main", "--format", "json").out)
+    ran = history("second", "--range", "core_v1.0..main", "--format", "json")
+    told = json.loads(ran.out)
+
+    assert (ran.code, told["patches"], told["verdict"], whole["patches"]) == (0, ["second"], "whole", [])
+    assert told["hunks"] == [hunk for hunk in whole["hunks"] if hunk["patch"] == "second"]
+    assert [commit["states"] for commit in told["commits"]] == [
+        {name: state for name, state in commit["states"].items() if name.startswith("second/")}
+        for commit in whole["commits"]
+    ]
+    assert told["counts"]["carried"] == 0  # one file's patches are carried together, and this one was
+
+
+def test_named_patches_stand_in_the_text_and_are_counted(history: Command, there: There) -> None:
+    ran = history("second", "--all")
+
+    assert ran.code == 0
+    assert ran.out.splitlines()[:2] == [
+        f"{there.world.series} (second): every branch and tag, carried from 1.0 (its texts are those at the beginning)",
+        "4 commits; 3 touch their files; 5 texts, 5 carried now",
+    ]
+    assert ran.out.splitlines()[-1] == "whole: 0 of 2 hunks bad on some text"
+
+
 def test_over_all_branches_and_tags_states_are_counted(history: Command) -> None:
     ran = history("--all")
 
@@ -113,6 +138,7 @@ def test_over_all_branches_and_tags_states_are_counted(history: Command) -> None
         (["--all", "--range", "core_v1.0..main"], 2, "it takes no --range"),
         (["--all", "--format", "svg"], 2, "there is no timeline"),
         (["--index"], 2, "--git and --index exclude each other"),
+        (["third", "--range", "core_v1.0..main"], 2, "the series has no patch 'third'"),
     ],
 )
 def test_refusals_have_their_exit_codes(history: Command, arguments: list[str], code: int, told: str) -> None:

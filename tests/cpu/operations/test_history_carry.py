@@ -1,12 +1,21 @@
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from msgspec.structs import replace
 
 from patchkit.core.carry_report import AlarmReport, DriftReport
 from patchkit.core.history.spans import HunkState
 from patchkit.core.rebasing.rebased import HunkRebase
+from patchkit.core.upstream import Target
+from patchkit.errors import UsageError
 from patchkit.operations import history_carry
+from patchkit.operations.history_states import Chain, Link, StateTable
 from patchkit.operations.rebase_carried import CarriedFile, Texts
+from patchkit.store.series import load_series
+
+from .carried_world import World
 
 FITS = HunkRebase(id="one", path="a.py", verdict="moved", old=None, new=None, reason="2 lines away")
 FILE = CarriedFile(Texts("a.py", b"", b"", b"", ()), (b"",), (), (), (FITS,), ())
@@ -40,3 +49,16 @@ def test_a_hunk_of_which_the_engine_says_nothing_is_bad() -> None:
     missing, *rest = history_carry._states(["two"], FILE)
 
     assert (missing.verdict, missing.bad, rest) == ("conflict", True, [QUIET])
+
+
+def test_a_base_that_does_not_need_a_named_patch_has_no_history_of_it(tmp_path: Path) -> None:
+    series = load_series(World(tmp_path, {}).series)
+    base = Target("1.0", "1.0", None, None, {}, None)
+    chain = Chain("a.py", (Link("first", "", "", None, None),))
+
+    with pytest.raises(UsageError) as refused:
+        StateTable(series, base, (chain,), lambda: (), tmp_path, names=("first", "second"))
+    assert (refused.value.message, refused.value.hint) == (
+        f"{base.title} does not need second",
+        "name another base with --from BASE",
+    )

@@ -44,8 +44,8 @@ class Index:
                 lay(self.world.cache, {f"wheels/{digest}/{name}": content})
             self.builds.append(Listed(version, f"2026-01-0{number + 1}", {name: digest}))
 
-    def ask(self, span: str | None = None, **asked: str) -> HistoryReport:
-        request = BuildsRequest(span=span, patches=self.world.series, **asked)
+    def ask(self, span: str | None = None, base: str | None = None, names: tuple[str, ...] = ()) -> HistoryReport:
+        request = BuildsRequest(span=span, base=base, patches=self.world.series, names=names)
         # The order of the list does not matter.
         return history_of_builds(request, lambda _: self.builds[::-1], cache=self.world.cache)
 
@@ -87,6 +87,14 @@ def test_where_nothing_breaks_both_ends_are_enough_though_lines_moved(tmp_path: 
     report = Index(tmp_path, [NOTES_1] * 3 + [HEADED] * 5, [0, 7]).ask()
 
     assert (report.verdict, [place.name for place in report.line]) == ("whole", ["1.0", "1.1.dev20260107"])
+
+
+def test_for_named_patches_nothing_is_fetched_that_tells_of_others_alone(tmp_path: Path) -> None:
+    index = Index(tmp_path, [NOTES_1] * 3 + [BLUE] * 5, [0, 7])  # a hunk of the first patch broke between the two
+    report = index.ask(names=("second",))
+
+    assert (report.verdict, [place.name for place in report.line]) == ("whole", ["1.0", "1.1.dev20260107"])
+    assert [(hunk.patch, hunk.id) for hunk in report.hunks] == [("second", "reload-mark"), ("second", "notes-end")]
 
 
 def test_that_upstream_has_a_hunk_is_looked_for_as_well(tmp_path: Path) -> None:
