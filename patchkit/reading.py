@@ -32,6 +32,14 @@ _KINDS = (
 )
 
 
+class OddFileError(OSError):
+    """A file that is not read, whoever may read it: it is no regular one, or too large."""
+
+
+class OddFolderError(OddFileError, IsADirectoryError):
+    """A folder in the place of a file."""
+
+
 def kind_of(mode: int) -> str:
     """Return what a file of ``mode`` (stat(2)) is, such as ``a named pipe``."""
     return next((name for is_one, name in _KINDS if is_one(mode)), "a file")
@@ -40,10 +48,16 @@ def kind_of(mode: int) -> str:
 def read_regular(path: Path, most: int = LARGEST) -> bytes:
     """Return the bytes of a regular file, or of the one that a link leads to.
 
-    Raises OSError with the name: as open(2) does, and for anything else than a regular file (IsADirectoryError for a
-    folder), and for one of more than ``most`` bytes.
+    Raises OSError with the name: as open(2) does, and OddFileError for one of more than ``most`` bytes and for anything
+    else than a regular file (OddFolderError for a folder).
     """
     with _regular(path) as file:
+        return _read(file, path, most)
+
+
+def read_unlinked(path: Path, most: int = LARGEST) -> bytes:
+    """As read_regular, for what must lie where its name says: a link in its place is an OddFileError too."""
+    with _regular(path, follow=False) as file:
         return _read(file, path, most)
 
 
@@ -107,11 +121,14 @@ def sha256_of(path: Path) -> str:
 
 
 @contextmanager
-def _regular(path: Path) -> Iterator[BinaryIO]:
+def _regular(path: Path, *, follow: bool = True) -> Iterator[BinaryIO]:
     try:
         # Without O_NONBLOCK, opening a named pipe would wait for its writer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
     except OSError as error:
+        # Systems have several numbers for a link that is not followed (open(2)).
+        if not follow and path.is_symlink():
+            raise _irregular(path, path.lstat().st_mode) from error
         # A socket cannot be opened at all (ENXIO), and the words for that say nothing of it.
         if error.errno in (errno.ENXIO, errno.EOPNOTSUPP) and path.exists():
             raise _irregular(path, path.stat().st_mode) from error
@@ -162,5 +179,6 @@ def _irregular(path: Path, mode: int) -> OSError:
     return _refused(path, number, f"it is no regular file but {kind_of(mode)}")
 
 
-def _refused(path: Path, number: int, words: str) -> OSError:
-    return OSError(number, words, str(path))
+def _refused(path: Path, number: int, words: str) -> OddFileError:
+    kind = OddFolderError if number == errno.EISDIR else OddFileError
+    return kind(number, words, str(path))

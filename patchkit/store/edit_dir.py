@@ -34,8 +34,8 @@ from patchkit.core.series import SCHEMA, Digest, Document
 from patchkit.core.upstream import PinnedCommit
 from patchkit.errors import PatchkitError, StoreError, TreeError, UsageError, WriteFailedError
 from patchkit.folders import remove
-from patchkit.reading import read_regular
-from patchkit.store.documents import load_document, parse_document
+from patchkit.reading import OddFileError, read_unlinked
+from patchkit.store.documents import parse_document
 from patchkit.store.edit_room import (
     ROOM,
     already_open,
@@ -125,7 +125,8 @@ class EditDir:
     def state(self) -> State:
         """Read the state. Raises UsageError when the rebase was cut short before it had one, StoreError."""
         self._require_state()
-        state = load_document(State, self.folder / STATE)
+        file = self.folder / STATE
+        state = parse_document(State, _read(file), str(file))
         if state.home != self._home:
             # open.yaml may have come with the series, and can name the folder of another one's rebase.
             of = (
@@ -254,12 +255,16 @@ class EditDir:
         """Tell whether a folder elsewhere is of a rebase of this series: open.yaml may name any. Raises TreeError."""
         file = folder / STATE
         try:
-            return parse_document(State, read_regular(file), str(file)).home == self._home
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PatchkitError):
+            return parse_document(State, read_unlinked(file), str(file)).home == self._home
+        except (FileNotFoundError, NotADirectoryError, OddFileError, PatchkitError):
+            # No rebase leaves a link there, a pipe, or what else is no file of ours.
             return False
         except OSError as error:
             # It may be one all the same, and nothing would speak of it any more.
-            raise TreeError(f"cannot read {file}: {error.strerror or error}") from error
+            raise TreeError(
+                f"cannot read {file}: {error.strerror or error}",
+                hint=f"make it readable, or put {folder} elsewhere if it is somebody else's, and run this again",
+            ) from error
 
 
 def find_open(series: Path) -> EditDir | None:
@@ -291,8 +296,9 @@ def claim(series: Path, folder: Path | None, name: str) -> EditDir:
 
 
 def _read(file: Path) -> bytes:
+    """Return a file of the edit directory, which is no link. Raises StoreError."""
     try:
-        return read_regular(file)
+        return read_unlinked(file)
     except OSError as error:
         raise StoreError(str(file), None, error.strerror or str(error)) from error
 

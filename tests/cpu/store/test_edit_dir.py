@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from patchkit.core.carry_report import PlaceReport
 from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase
 from patchkit.core.series import ROOMS
 from patchkit.errors import StoreError, TreeError, UsageError, WriteFailedError
+from patchkit.reading import LARGEST
 from patchkit.store.edit_dir import EditDir, Settled, State, Stranger, claim, find_open
 from patchkit.store.edit_room import clear_room, make_room, sweep_room
 from patchkit.store.lock import GENERATED
@@ -302,14 +304,65 @@ def test_the_rest_of_a_removal_that_cannot_be_read_now_is_not_forgotten(
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     with monkeypatch.context() as patch:
-        patch.setattr("patchkit.store.edit_dir.read_regular", fail)
+        patch.setattr("patchkit.store.edit_dir.read_unlinked", fail)
         with pytest.raises(TreeError) as caught:
             edit_dir.remove()
-    assert caught.value.message == f"cannot read {left / 'state.yaml'}: Input/output error"
+    assert (caught.value.message, caught.value.hint) == (
+        f"cannot read {left / 'state.yaml'}: Input/output error",
+        f"make it readable, or put {left} elsewhere if it is somebody else's, and run this again",
+    )
     assert snapshot(tmp_path) == before
 
     edit_dir.remove()
     assert snapshot(tmp_path) == {"series": "folder"}
+
+
+def to_a_state_of_this_rebase(file: Path) -> None:
+    aside = file.parent.parent / "aside" / "state.yaml"
+    file.symlink_to(aside if aside.exists() else "../edits/state.yaml")
+
+
+def too_large(file: Path) -> None:
+    file.touch()
+    os.truncate(file, LARGEST + 1)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        to_a_state_of_this_rebase,
+        lambda state: state.symlink_to("state.yaml"),
+        os.mkfifo,
+        Path.mkdir,
+        too_large,
+    ],
+    ids=["link to the state of this rebase", "link without an end", "pipe", "folder", "too large"],
+)
+@pytest.mark.parametrize("place", [".edits.patchkit-0123abcd", "edits"])
+def test_a_folder_whose_state_is_no_file_of_a_rebase_stays_and_is_no_hindrance(
+    series: Path, tmp_path: Path, place: str, make: Callable[[Path], None]
+) -> None:
+    edit_dir = elsewhere(series, tmp_path / "edits")
+    if place == "edits":
+        edit_dir.folder.rename(tmp_path / "aside")
+    theirs = tmp_path / place
+    theirs.mkdir()
+    (theirs / "precious").write_text("mine")
+    make(theirs / "state.yaml")
+
+    assert edit_dir.remove() == (() if place == "edits" else (edit_dir.folder,))
+    assert sorted(path.name for path in theirs.iterdir()) == ["precious", "state.yaml"]
+    assert find_open(series) is None
+
+
+def test_a_link_in_the_place_of_the_state_is_not_read(series: Path, tmp_path: Path) -> None:
+    edit_dir = elsewhere(series, tmp_path / "edits")
+    state = (edit_dir.folder / "state.yaml").rename(tmp_path / "state.yaml")
+    (edit_dir.folder / "state.yaml").symlink_to(state)
+
+    with pytest.raises(StoreError) as caught:
+        edit_dir.state()
+    assert caught.value.message == f"{edit_dir.folder / 'state.yaml'}: it is no regular file but a link"
 
 
 def test_an_empty_rest_of_a_removal_that_cannot_be_removed_is_not_forgotten(
