@@ -12,6 +12,8 @@ from typing import NoReturn
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SHOWN = 40
 """Characters of a path without an end that tell where it begins."""
+TOO_DEEP = "see what it is, and take it away: no project has folders so deep"
+"""What to do about what ``below`` does not go through, and about names longer than systems take."""
 
 
 def _raise(error: OSError) -> NoReturn:

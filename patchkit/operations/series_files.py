@@ -9,13 +9,14 @@ from pathlib import Path
 
 from patchkit.core.kept_names import leads_into_state
 from patchkit.core.upstream import VersionsDocument
-from patchkit.errors import InterruptedWriteError, SourceError, StoreError, WriteFailedError
+from patchkit.errors import InterruptedWriteError, SourceError, WriteFailedError
 from patchkit.progress import Reporter
 from patchkit.reading import Together
 from patchkit.store.documents import parse_document
 from patchkit.store.edit_room import ROOM, leads_into_room
 from patchkit.store.files import entries
 from patchkit.store.location import VERSIONS, versions_file
+from patchkit.store.unreadable import unreadable
 from patchkit.store.versions import load_versions, only_adds
 from patchkit.trees import transaction
 from patchkit.trees.journal import Entry
@@ -40,7 +41,7 @@ def read_series_files(folder: Path) -> dict[Path, bytes]:
             files.append(versions_file(folder))
         return Together(folder).read(files)
     except OSError as error:
-        raise StoreError(str(error.filename or folder), None, f"cannot be read: {error.strerror or error}") from error
+        raise unreadable(Path(error.filename or folder), error, "cannot be read: ") from error
 
 
 def series_paths(folder: Path) -> list[Path]:

@@ -14,6 +14,7 @@ from patchkit.core.marks import first_mark
 from patchkit.errors import StoreError
 from patchkit.reading import LARGEST, Together, read_regular
 from patchkit.store.cache import ContentCache, default_cache
+from patchkit.store.unreadable import unreadable
 
 T = TypeVar("T")
 
@@ -29,7 +30,7 @@ def read_file(path: Path, most: int = LARGEST) -> bytes:
     try:
         return read_regular(path, most)
     except OSError as error:
-        raise StoreError(str(path), None, error.strerror or str(error)) from error
+        raise unreadable(path, error) from error
 
 
 def read_files(paths: Iterable[Path], together: Together) -> dict[Path, bytes]:
@@ -37,7 +38,7 @@ def read_files(paths: Iterable[Path], together: Together) -> dict[Path, bytes]:
     try:
         return together.read(paths)
     except OSError as error:
-        raise StoreError(str(error.filename), None, error.strerror or str(error)) from error
+        raise unreadable(Path(error.filename), error) from error
 
 
 def load_document(kind: type[T], path: Path) -> T:
@@ -49,6 +50,9 @@ def parse_document(kind: type[T], text: bytes, file: str) -> T:
     """As load_document, for text at hand."""
     refuse_marks(text, file)
     value = _plain_value(text, file)
+    if value is None:
+        hint = "get it back from its history, or remove it where it was not meant to be"
+        raise StoreError(file, None, "there is nothing in it", hint=hint)
     try:
         return msgspec.convert(value, kind, strict=True)
     except msgspec.ValidationError as error:

@@ -51,6 +51,7 @@ from patchkit.store.edit_room import (
 from patchkit.store.files import entries, refuse_odd_files, write_files
 from patchkit.store.location import series_option
 from patchkit.store.memory import RESOLUTIONS, load_resolutions, print_resolution, resolution_file
+from patchkit.store.unreadable import unreadable
 from patchkit.unfinished import leftovers, remove_folder
 
 STATE = "state.yaml"
@@ -300,7 +301,7 @@ def _read(file: Path) -> bytes:
     try:
         return read_unlinked(file)
     except OSError as error:
-        raise StoreError(str(file), None, error.strerror or str(error)) from error
+        raise unreadable(file, error) from error
 
 
 def _print(value: Document) -> bytes:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from patchkit.core.paths import DEEPEST
-from patchkit.errors import StoreError, UsageError, WriteFailedError
+from patchkit.errors import UsageError, WriteFailedError
 from patchkit.folders import below, everywhere
 from patchkit.reading import kind_of
+from patchkit.store.unreadable import unreadable
 from patchkit.unfinished import unfinished
 
 
@@ -24,7 +25,7 @@ def entries(folder: Path, *, enter: Callable[[os.DirEntry[str]], bool] = everywh
     try:
         yield from (Path(entry.path) for entry in below(folder, DEEPEST, enter=enter))
     except OSError as error:
-        raise StoreError(str(error.filename or folder), None, error.strerror or str(error)) from error
+        raise unreadable(Path(error.filename or folder), error) from error
 
 
 def refuse_odd_files(folder: Path) -> None:

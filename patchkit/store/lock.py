@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,9 @@ _COMMENT = "Written by `patchkit regenerate` from series.yaml, patch.yaml and va
 def load_lock(series: Series) -> LockDocument:
     """Read the lock of ``series``. Raises StoreError when it is malformed, or older than the sources."""
     path = series.folder / LOCK
+    hint = f"run `patchkit regenerate{series_option(series.folder)}`"
+    if not os.path.lexists(path):
+        raise StoreError(str(path), None, "there is no lock yet", hint=hint)
     lock = load_document(LockDocument, path)
     if lock.series != series.digest:
         changed = [patch.name for patch in series.patches if lock.patches.get(patch.name) != patch.digest]
@@ -29,9 +33,8 @@ def load_lock(series: Series) -> LockDocument:
             str(path),
             "series",
             f"the lock does not belong to these sources (changed: {', '.join(changed) or 'series.yaml'})",
-            hint=f"run `patchkit regenerate{series_option(series.folder)}`",
+            hint=hint,
         )
-    hint = f"run `patchkit regenerate{series_option(series.folder)}`"
     for name, target in lock.targets.items():
         _refuse_foreign(str(path), f"targets.{name}", target, series, hint)
     return lock
@@ -67,7 +70,7 @@ def _refuse_foreign(file: str, key: str, target: TargetLock, series: Series, hin
 def read_lock(folder: Path) -> LockDocument | None:
     """Read a lock whether or not it is up to date; None when there is none."""
     path = folder / LOCK
-    return load_document(LockDocument, path) if path.is_file() else None
+    return load_document(LockDocument, path) if os.path.lexists(path) else None
 
 
 def print_lock(lock: LockDocument) -> bytes:

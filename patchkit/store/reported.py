@@ -13,6 +13,7 @@ from patchkit.errors import StoreError
 from patchkit.progress import Reporter, silent
 from patchkit.reading import read_regular
 from patchkit.store.files import write_files
+from patchkit.store.unreadable import unreadable
 
 STATE = "reported.txt"
 """Name of the file in the folder of the series."""
@@ -25,7 +26,7 @@ def load_reported(path: Path) -> dict[str, frozenset[str]]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise StoreError(str(path), None, f"cannot be read: {error.strerror or error}") from error
+        raise unreadable(path, error, "cannot be read: ") from error
     except UnicodeDecodeError as error:
         raise StoreError(str(path), None, f"cannot be read: {error}") from error
     return parse_reported(text, str(path))

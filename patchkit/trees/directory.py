@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from patchkit.core.kept_names import MANIFEST, STATE
 from patchkit.core.paths import DEEPEST
 from patchkit.errors import NotATreeError, TreeError, UnsafePathError
-from patchkit.folders import below
+from patchkit.folders import TOO_DEEP, below
 from patchkit.trees import transaction
 from patchkit.trees.interface import Edits, Interrupted
 from patchkit.trees.nofollow import parent_folder, read_file, remove_if_empty
@@ -83,7 +84,7 @@ class DirectoryTree:
         except (FileNotFoundError, NotADirectoryError):
             return iter(())
         except OSError as error:
-            raise TreeError(f"cannot list {error.filename}: {error.strerror}") from error
+            raise _unlisted(error) from error
 
     def executables(self, under: str = "") -> frozenset[str]:
         """Return the paths of regular files below ``under`` that their owner may execute. Raises TreeError."""
@@ -106,7 +107,7 @@ class DirectoryTree:
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except OSError as error:
-            raise TreeError(f"cannot list {error.filename}: {error.strerror}") from error
+            raise _unlisted(error) from error
 
     def write(self, edits: Edits, *, operation: str) -> None:
         """Write all of ``edits`` or none; drop the byte code of changed modules and folders left empty.
@@ -182,6 +183,11 @@ def _nearby(path: Path, packages: tuple[str, ...]) -> str:
             return f"did you mean {folder}?"
     top = packages[0].partition("/")[0]
     return f"name the folder that holds {top}/, such as a checkout or a site-packages folder"
+
+
+def _unlisted(error: OSError) -> TreeError:
+    hint = TOO_DEEP if error.errno == errno.ENAMETOOLONG else None
+    return TreeError(f"cannot list {error.filename}: {error.strerror}", hint=hint)
 
 
 def _files(folder: str, start: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ device or a file of gigabytes for as long as there is memory.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 from patchkit.core.paths import DEEPEST
 from patchkit.errors import TreeError
-from patchkit.folders import below
+from patchkit.folders import TOO_DEEP, below
 from patchkit.reading import kind_of, read_regular
 from patchkit.trees.git_names import alternates, leads_to, packs, symbolic
 
@@ -164,7 +165,8 @@ def _all_below(folder: Path) -> Iterator[os.DirEntry[str]]:
         # Of what cannot be listed git will say what is the matter.
         yield from below(folder, DEEPEST, unreadable=lambda _error: None)
     except OSError as error:
-        raise TreeError(f"git cannot read {error.filename}: {error.strerror}") from error
+        hint = TOO_DEEP if error.errno == errno.ENAMETOOLONG else None
+        raise TreeError(f"git cannot read {error.filename}: {error.strerror}", hint=hint) from error
 
 
 def _loose(objects: Path) -> Iterator[Path]:

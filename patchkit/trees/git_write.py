@@ -154,7 +154,8 @@ def _refuse_deep(label: str, modes: Mapping[str, int]) -> None:
     """Refuse a revision that no folder is made of, for a branch as well: who checks it out has that folder."""
     for path in modes:
         if is_too_deep(path):
-            raise UnsafePathError(f"{label}: {shown(path)} is nested more than {DEEPEST} folders deep")
+            said = f"{label}: {shown(path)} is nested more than {DEEPEST} folders deep"
+            raise UnsafePathError(said, hint="name another revision: no folder can be made of this one")
 
 
 def _refuse_links(label: str, modes: Mapping[str, int], edits: Edits) -> None:

@@ -20,6 +20,7 @@ from operations.history_world import BLUE, HEADED, There, text
 from trees.repositories import AUTHOR, git
 from trees.snapshots import lay, nested
 
+from patchkit.folders import TOO_DEEP
 from patchkit.trees import git_program
 from patchkit.trees.git_program import GitProgram
 
@@ -557,10 +558,8 @@ def test_references_in_folders_without_an_end_are_refused(made_up: Command, tmp_
     with nested(repository / ".git" / "refs", 1200):
         done = made_up("check-upstream", "--offline", "--git", repository)
 
-        assert (done.code, done.err.splitlines()[-1]) == (
-            4,
-            f"error: git cannot read {repository}/.git/refs{'/a' * 20}...: it is nested more than 256 folders deep",
-        )
+        said = f"git cannot read {repository}/.git/refs{'/a' * 20}...: it is nested more than 256 folders deep"
+        assert (done.code, done.err.splitlines()[-2:]) == (4, [f"error: {said}", f"  hint: {TOO_DEEP}"])
 
 
 def test_gitignore_files_without_an_end_are_refused(made_up: Command, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from trees.snapshots import lay, nested, snapshot
 from patchkit.core.blobs import blob_id
 from patchkit.core.upstream import PinnedCommit
 from patchkit.errors import InterruptedWriteError, StoreError, UnsafePathError
+from patchkit.folders import TOO_DEEP
 from patchkit.operations.series_files import read_series_files, undo_interrupted_write, write_series_files
 from patchkit.operations.staging import staged
 from patchkit.progress import silent
@@ -181,7 +182,7 @@ def test_a_series_with_folders_in_each_other_without_end_is_refused(series: Path
         said = f"{series}{'/a' * 20}...: it is nested more than 256 folders deep"
         with pytest.raises(StoreError) as caught:
             read_series_files(series)
-        assert caught.value.message == said
+        assert (caught.value.message, caught.value.hint) == (said, TOO_DEEP)
         with pytest.raises(StoreError) as caught, staged(series):
             pass
         assert caught.value.message == said

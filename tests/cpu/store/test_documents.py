@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,7 +32,6 @@ TEXT = PATCH.format(name="one")
         ("targets: [main]", "targets: main", "variants[1].targets (line 22)", "Expected `array`, got `str`"),
         ("[main]", "[main, 1]", "variants[1].targets[1] (line 22)", "Expected `str`, got `int`"),
         ('forwarded: "no"', "forwarded: no", "forwarded (line 6)", "Expected `str`, got `bool`"),
-        (TEXT, "", "the document", "Expected `object`, got `null`"),
         (TEXT, "- a\n", "the document (line 1)", "Expected `object`, got `array`"),
         ("why: w", "1: w", "the document (line 1)", "in a key: Expected `str`"),
     ],
@@ -48,7 +49,6 @@ TEXT = PATCH.format(name="one")
         "no list",
         "wrong type in a list",
         "no text",
-        "empty",
         "no mapping",
         "key that is no text",
     ],
@@ -101,16 +101,42 @@ def test_a_document_is_read_from_its_file(tmp_path: Path) -> None:
     assert expected == load_document(SeriesDocument, tmp_path / "series.yaml")
 
 
+@pytest.mark.parametrize("text", [b"", b"# only words\n", b"---\n", b"~\n"])
+def test_a_document_without_anything_in_it_is_told_as_that(text: bytes) -> None:
+    with pytest.raises(StoreError) as caught:
+        parse_document(SeriesDocument, text, "series.yaml")
+    assert (caught.value.message, caught.value.hint) == (
+        "series.yaml: there is nothing in it",
+        "get it back from its history, or remove it where it was not meant to be",
+    )
+
+
+LINK = "remove the link, or put a copy of what it should lead to in its place"
+PUT = "put the file that belongs there in its place"
+
+
 @pytest.mark.parametrize(
-    ("name", "problem"), [("gone.yaml", "No such file or directory"), ("", "it is no regular file but a folder")]
+    ("make", "problem", "hint"),
+    [
+        (lambda _: None, "No such file or directory", None),
+        (Path.mkdir, "it is no regular file but a folder", PUT),
+        (os.mkfifo, "it is no regular file but a named pipe", PUT),
+        (lambda file: file.symlink_to("gone"), "it is a link, and what it leads to is not there", LINK),
+        (lambda file: file.symlink_to(file.name), "Too many levels of symbolic links", LINK),
+    ],
+    ids=["nothing", "folder", "pipe", "link to nothing", "link without an end"],
 )
-def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path, name: str, problem: str) -> None:
-    path = tmp_path / name
+def test_a_file_that_cannot_be_read_is_named_with_the_reason_and_what_to_do(
+    tmp_path: Path, make: Callable[[Path], None], problem: str, hint: str | None
+) -> None:
+    path = tmp_path / "a.yaml"
+    make(path)
 
     with pytest.raises(StoreError) as caught:
         read_file(path)
 
-    assert (str(path), None, f"{path}: {problem}") == (caught.value.file, caught.value.key, caught.value.message)
+    expected = (str(path), None, f"{path}: {problem}", hint)
+    assert (caught.value.file, caught.value.key, caught.value.message, caught.value.hint) == expected
 
 
 def test_dates_and_versions_of_upstream_stay_text() -> None:

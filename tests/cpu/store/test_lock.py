@@ -113,7 +113,17 @@ def test_there_may_be_no_lock_to_read_but_one_must_be_loaded(folder: Path) -> No
     assert read_lock(folder) is None
     with pytest.raises(StoreError) as caught:
         load_lock(load_series(folder))
-    assert caught.value.message == f"{folder / 'lock.yaml'}: No such file or directory"
+    assert (caught.value.message, caught.value.hint) == (
+        f"{folder / 'lock.yaml'}: there is no lock yet",
+        f"run `patchkit regenerate --patches {folder}`",
+    )
+
+
+def test_what_is_called_like_the_lock_is_not_taken_for_none(folder: Path) -> None:
+    (folder / "lock.yaml").symlink_to("gone")
+    with pytest.raises(StoreError) as caught:
+        read_lock(folder)
+    assert caught.value.message == f"{folder / 'lock.yaml'}: it is a link, and what it leads to is not there"
 
 
 def test_a_malformed_lock_is_named_with_key_and_line(folder: Path) -> None:

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from patchkit.errors import InterruptedWriteError, NotATreeError, TreeError, UnsafePathError, WriteFailedError
+from patchkit.folders import TOO_DEEP
 from patchkit.trees import transaction
 from patchkit.trees.directory import DirectoryTree, open_directory
 from patchkit.trees.installed import InstalledTree
@@ -365,4 +366,4 @@ def test_a_tree_with_folders_in_each_other_without_end_is_an_error_and_not_a_bug
         for look in looks:
             with pytest.raises(TreeError) as caught:
                 look()
-            assert caught.value.message == said
+            assert (caught.value.message, caught.value.hint) == (said, TOO_DEEP)
