@@ -16,7 +16,7 @@ from patchkit.core.report import Report
 from patchkit.core.upstream import Upstream
 from patchkit.errors import NotATreeError, UsageError
 from patchkit.operations.sources import Workspace
-from patchkit.store.location import default_patches, edited_patches
+from patchkit.store.location import series_here
 from patchkit.trees.interface import SourceTree, WritableTree
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,15 +54,16 @@ def series_folder(_context: click.Context, _option: click.Parameter, value: Path
 
 
 def _series_here(context: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
-    """Return what ``series_folder`` does, else the series of the current folder, which is said on stderr."""
+    """Return what ``series_folder`` does, else the series of the current folder, which is said on stderr.
+
+    Raises StoreError where what has its name is no series.
+    """
     found = series_folder(context, option, value)
     if found is not None or context.resilient_parsing:
         return found
-    here = edited_patches()
-    # A checkout of patchkit has the built-in series there.
-    if not (here / "series.yaml").is_file() or here.samefile(default_patches()):
-        return None
-    echo(f"series: {here} (in this folder)", err=True)
+    here = series_here()
+    if here is not None:
+        echo(f"series: {here} (in this folder)", err=True)
     return here
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from patchkit.operations.series_files import read_series_files
 from patchkit.operations.staging import Stage, ready, staged
 from patchkit.progress import Reporter, silent
 from patchkit.store.documents import parse_document
-from patchkit.store.location import VERSIONS, versions_file
+from patchkit.store.location import SERIES, VERSIONS, versions_file
 from patchkit.store.lock import read_lock
 from patchkit.store.new_patch import refuse_bad_name
 from patchkit.store.series import Series, load_series
@@ -131,7 +132,7 @@ def _home(folder: Path, versions: bytes | None) -> tuple[Known, Series | None]:
     if versions is not None:
         return Known(parse_document(VersionsDocument, versions, VERSIONS), shipped_versions()), None
     known = load_known(folder)
-    series = load_series(folder) if (folder / "series.yaml").is_file() else None
+    series = load_series(folder) if os.path.lexists(folder / SERIES) else None
     if series is not None and known.own is None:
         # What the series is for would change with the first target that is written beside it.
         hint = f"copy {versions_file(folder)} into {folder}"

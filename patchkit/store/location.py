@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import stat
 from pathlib import Path
 
 from patchkit.errors import StoreError, UsageError
+from patchkit.reading import kind_of
+from patchkit.store.unreadable import unreadable
 
+SERIES = "series.yaml"
+"""Name of the file that makes a folder a series."""
 VERSIONS = "upstream_versions.yaml"
 
+_HERE = Path("patches") / "megatron"
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -18,15 +25,17 @@ def default_patches() -> Path:
 
 
 def edited_patches() -> Path:
-    """Return the series that somebody who edits one means: that of the current directory if it has one."""
-    here = Path("patches") / "megatron"
-    return here if here.is_dir() else default_patches()
+    """Return the series that somebody who edits one means: that of the current directory if it has one.
+
+    Raises StoreError.
+    """
+    return folder_here() or default_patches()
 
 
 def own_patches() -> Path:
-    """Return the series of the current directory. Raises UsageError when there is none."""
-    here = Path("patches") / "megatron"
-    if not here.is_dir():
+    """Return the series of the current directory. Raises UsageError when there is none, StoreError."""
+    here = folder_here()
+    if here is None:
         raise UsageError(
             "which series? there is no patches/megatron here",
             hint="name its folder with --patches DIR; `patchkit init` makes one",
@@ -34,10 +43,44 @@ def own_patches() -> Path:
     return here
 
 
+def series_here() -> Path | None:
+    """Return the series of the current directory: patches/megatron, where something in it is called series.yaml.
+
+    None without one, and for the built-in series in a checkout of patchkit. Raises StoreError.
+    """
+    here = folder_here()
+    if here is None or not os.path.lexists(here / SERIES) or here.samefile(default_patches()):
+        return None
+    return here
+
+
+def folder_here() -> Path | None:
+    """Return patches/megatron of the current directory; None when it has none.
+
+    Raises StoreError where what is called so is no folder, or leads nowhere: nobody is to take another series for it.
+    """
+    for place in (_HERE.parent, _HERE):
+        try:
+            mode = place.stat().st_mode
+        except FileNotFoundError as error:
+            if not place.is_symlink():
+                return None
+            raise unreadable(place, error) from error
+        except OSError as error:
+            raise unreadable(place, error) from error
+        if stat.S_ISDIR(mode):
+            continue
+        if place != _HERE:
+            return None  # a file of somebody else's may well be called patches
+        hint = "put it elsewhere, or name the folder of the series with --patches DIR"
+        raise StoreError(str(place), None, f"it is no folder, as a series is, but {kind_of(mode)}", hint=hint)
+    return _HERE
+
+
 def series_option(patches: Path) -> str:
     """Return the option that names a series in a command for a shell, a space before it; empty where none is needed."""
     project = _of_settings()
-    taken_anyway = (Path("patches") / "megatron", default_patches()) if project is None else (project,)
+    taken_anyway = (_HERE, default_patches()) if project is None else (project,)
     return "" if patches in taken_anyway else f" --patches {shlex.quote(str(patches))}"
 
 
@@ -58,7 +101,8 @@ def versions_file(patches: Path) -> Path:
     Looked for in the series' folder, then two levels up (the layout of this project), then the built-in one.
     """
     for folder in (patches, patches.parent.parent):
-        if (folder / VERSIONS).is_file():
+        # Whatever has its name: with the list of another upstream a series would be taken for something else.
+        if os.path.lexists(folder / VERSIONS):
             return folder / VERSIONS
     return _data_root() / VERSIONS
 

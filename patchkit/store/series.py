@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from patchkit.core.series import PatchDocument, SeriesDocument
 from patchkit.errors import StoreError, UsageError
 from patchkit.reading import Together
 from patchkit.store.documents import parse_document, read_file, read_files
+from patchkit.store.location import SERIES
 
 
 class SeriesPatch(msgspec.Struct, frozen=True):
@@ -95,25 +97,26 @@ class Series(msgspec.Struct, frozen=True):
 
 def load_series(folder: Path) -> Series:
     """Read a series. Raises StoreError."""
-    if folder.is_dir() and not (folder / "series.yaml").exists():
+    # What has its name is the series, whatever it is.
+    if folder.is_dir() and not os.path.lexists(folder / SERIES):
         raise StoreError(
-            str(folder / "series.yaml"),
+            str(folder / SERIES),
             None,
             "there is no patch yet",
             hint="`patchkit import FILE` makes the first one",
         )
-    series_text = read_file(folder / "series.yaml")
-    document = parse_document(SeriesDocument, series_text, str(folder / "series.yaml"))
+    series_text = read_file(folder / SERIES)
+    document = parse_document(SeriesDocument, series_text, str(folder / SERIES))
     patches: list[SeriesPatch] = []
     together = Together(folder)
     for position, entry in enumerate(document.patches):
         earlier = [patch.name for patch in patches]
         if entry.name in earlier:
-            raise StoreError(str(folder / "series.yaml"), f"patches[{position}].name", f"{entry.name!r} is there twice")
+            raise StoreError(str(folder / SERIES), f"patches[{position}].name", f"{entry.name!r} is there twice")
         for name in entry.depends:
             if name not in earlier:
                 raise StoreError(
-                    str(folder / "series.yaml"),
+                    str(folder / SERIES),
                     f"patches[{position}].depends",
                     f"{entry.name!r} depends on {name!r}, which does not stand before it",
                 )

@@ -34,12 +34,13 @@ def find_settings(start: Path) -> Settings | None:
     """
     for folder in (start, *start.absolute().parents):
         file = folder / SETTINGS
-        # A folder or a dangling link of this name is an error when it is read, and no reason to take another series.
+        # A folder or a dangling link of this name is an error when it is read, and no reason to take another series; so
+        # it is with the other one.
         if os.path.lexists(file):
             return _settings(file, _parsed(file))
         file = folder / _PROJECT
         # Most projects have such a file and nothing of ours in it; parsing TOML takes longer than a small command.
-        if file.is_file() and b"patchkit" in read_file(file, _LARGEST[file.name]):
+        if os.path.lexists(file) and b"patchkit" in read_file(file, _LARGEST[file.name]):
             table = _parsed(file).get("tool", {})
             if isinstance(table, dict) and "patchkit" in table:
                 return _settings(file, table["patchkit"], "tool.patchkit.")
@@ -78,7 +79,8 @@ def _settings(file: Path, table: object, prefix: str = "") -> Settings:
     folder = file.parent / patches
     # Unlike Path's, this takes every name: one that is too long, say, is that of no folder.
     if not os.path.isdir(folder):  # noqa: PTH112
-        raise StoreError(str(file), f"{prefix}patches", f"there is no folder {folder}")
+        hint = "name the folder of the series as it is to be found from that of this file"
+        raise StoreError(str(file), f"{prefix}patches", f"there is no folder {folder}", hint=hint)
     # A path of one part has no grandparent, where the list of upstream's releases may lie.
     return Settings(file, folder if len(folder.parts) > 1 else folder.absolute())
 

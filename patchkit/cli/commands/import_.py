@@ -15,7 +15,7 @@ from patchkit.core.foreign.diffs import Repair
 from patchkit.errors import UsageError
 from patchkit.operations.import_patch import import_patches
 from patchkit.operations.import_report import Imported, ProposedPatch
-from patchkit.store.location import series_option
+from patchkit.store.location import folder_here, series_option
 
 
 @click.command("import")
@@ -58,8 +58,8 @@ def command(
     A folder stands for its patches, in the order of the numbers in front of their names or of quilt's series file;
     nothing in it may lead out of it. A FILE may be a pipe, such as a shell's <(command).
     """
-    folder = patches or Path("patches") / "megatron"
-    if patches is None and not folder.is_dir():
+    folder = patches or folder_here()
+    if folder is None:
         raise UsageError("into which series?", hint="name its folder with --patches DIR; it is made if there is none")
     result = import_patches(
         files,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +50,10 @@ def test_words_from_elsewhere_are_not_obeyed_by_a_terminal(
     monkeypatch.chdir(tmp_path)
     done = patchkit("status", "--in", tree)
 
-    assert done.err == "error: patchkit.toml: patches: there is no folder \\x1b]0;title\\x07\n"
+    assert done.err == (
+        "error: patchkit.toml: patches: there is no folder \\x1b]0;title\\x07\n"
+        "  hint: name the folder of the series as it is to be found from that of this file\n"
+    )
     assert done.code == 3
 
 
@@ -152,6 +157,46 @@ def test_the_series_of_the_folder_is_taken_and_said_where_none_is_named(
 
     assert (ran.code, ran.err) == (0, "series: patches/megatron (in this folder)\n")
     assert text(ran, tree) == f"{CLEAN}clean\n".splitlines()
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "told"),
+    [
+        (
+            "patches/megatron/series.yaml",
+            os.mkfifo,
+            [
+                "series: patches/megatron (in this folder)",
+                "error: patches/megatron/series.yaml: it is no regular file but a named pipe",
+                "  hint: put the file that belongs there in its place",
+            ],
+        ),
+        (
+            "patches/megatron",
+            lambda place: place.symlink_to("gone"),
+            [
+                "error: patches/megatron: it is a link, and what it leads to is not there",
+                "  hint: remove the link, or put a copy of what it should lead to in its place",
+            ],
+        ),
+    ],
+)
+def test_no_command_goes_on_with_another_series_than_that_of_the_folder(  # noqa: PLR0917 - the columns of the table
+    patchkit: Command,
+    tree: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    make: Callable[[Path], None],
+    told: list[str],
+) -> None:
+    (tmp_path / "at" / name).parent.mkdir(parents=True)
+    make(tmp_path / "at" / name)
+    monkeypatch.chdir(tmp_path / "at")
+
+    for command in (("status", "--in", tree), ("upstream",)):
+        ran = patchkit(*command)
+        assert (ran.code, ran.out, ran.err.splitlines()) == (3, "", told)
 
 
 def test_a_patch_that_is_not_needed_is_given_with_the_reason_and_upstreams_own_with_the_group(

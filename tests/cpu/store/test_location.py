@@ -1,13 +1,25 @@
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import patchkit
-from patchkit.errors import UsageError
+from patchkit.errors import StoreError, UsageError
 from patchkit.store import location
-from patchkit.store.location import default_patches, own_patches, own_versions_file, series_option, versions_file
+from patchkit.store.location import (
+    default_patches,
+    edited_patches,
+    own_patches,
+    own_versions_file,
+    series_here,
+    series_option,
+    versions_file,
+)
+from patchkit.store.series import load_series
+from patchkit.store.versions import load_versions
 
 TOP = Path(patchkit.__file__).resolve().parent.parent
 
@@ -53,7 +65,66 @@ def test_a_series_of_ones_own_is_that_of_the_current_folder(tmp_path: Path, monk
         own_patches()
 
     (tmp_path / "patches" / "megatron").mkdir(parents=True)
-    assert own_patches() == Path("patches/megatron")
+    assert own_patches() == edited_patches() == Path("patches/megatron")
+    assert series_here() is None
+    (tmp_path / "patches" / "megatron" / "series.yaml").touch()
+    assert series_here() == Path("patches/megatron")
+
+
+def test_a_file_called_patches_is_no_series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "patches").touch()
+
+    assert (series_here(), edited_patches()) == (None, default_patches())
+
+
+ELSEWHERE = "put it elsewhere, or name the folder of the series with --patches DIR"
+LINK = "remove the link, or put a copy of what it should lead to in its place"
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "problem", "hint"),
+    [
+        ("patches", lambda it: it.symlink_to("gone"), "it is a link, and what it leads to is not there", LINK),
+        ("patches/megatron", lambda it: it.symlink_to("gone"), "it is a link, and what it leads to is not there", LINK),
+        ("patches/megatron", lambda it: it.symlink_to("megatron"), "Too many levels of symbolic links", LINK),
+        ("patches/megatron", Path.touch, "it is no folder, as a series is, but a file", ELSEWHERE),
+        ("patches/megatron", os.mkfifo, "it is no folder, as a series is, but a named pipe", ELSEWHERE),
+    ],
+)
+@pytest.mark.parametrize("ask", [series_here, edited_patches, own_patches])
+def test_no_other_series_is_taken_for_one_that_cannot_be_read(  # noqa: PLR0917 - the columns of the table
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ask: Callable[[], Path | None],
+    name: str,
+    make: Callable[[Path], None],
+    problem: str,
+    hint: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    make(tmp_path / name)
+
+    with pytest.raises(StoreError) as caught:
+        ask()
+    assert (caught.value.message, caught.value.hint) == (f"{name}: {problem}", hint)
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda it: it.symlink_to("gone")])
+def test_what_is_called_like_a_file_of_the_series_is_that_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    series = Path("patches/megatron")
+    series.mkdir(parents=True)
+    make(series / "series.yaml")
+    make(series / "upstream_versions.yaml")
+
+    assert (series_here(), versions_file(series)) == (series, series / "upstream_versions.yaml")
+    for read in (lambda: load_series(series), lambda: load_versions(versions_file(series))):
+        with pytest.raises(StoreError, match=r"/(series|upstream_versions)\.yaml: it is "):
+            read()
 
 
 def test_only_a_file_of_the_series_itself_may_be_written(tmp_path: Path) -> None:

@@ -129,16 +129,20 @@ def test_settings_that_say_nothing_are_an_error_with_file_and_key(
     ("make", "message"),
     [
         (Path.mkdir, "it is no regular file but a folder"),
-        (lambda file: file.symlink_to("gone"), "No such file or directory"),
+        (os.mkfifo, "it is no regular file but a named pipe"),
+        (lambda file: file.symlink_to("gone"), "it is a link, and what it leads to is not there"),
+        (lambda file: file.symlink_to(file.name), "Too many levels of symbolic links"),
     ],
 )
+@pytest.mark.parametrize("name", ["patchkit.toml", "pyproject.toml"])
 def test_what_is_called_like_the_settings_and_is_no_file_is_an_error(
-    project: Path, make: Callable[[Path], None], message: str
+    project: Path, make: Callable[[Path], None], message: str, name: str
 ) -> None:
-    make(project / "patchkit.toml")
+    make(project / name)
 
-    with pytest.raises(StoreError, match=rf"^patchkit\.toml: {message}"):
+    with pytest.raises(StoreError) as caught:
         find_settings(Path())
+    assert caught.value.message == f"{name}: {message}"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
