@@ -10,7 +10,7 @@ import click
 
 from patchkit.cli.completion import complete_patch, complete_target
 from patchkit.cli.exit_codes import ExitCode
-from patchkit.cli.output import echo, echo_lines, print_json, print_problem
+from patchkit.cli.output import echo_lines, echo_words, print_json, print_problem
 from patchkit.cli.text import report_lines
 from patchkit.core.report import Report
 from patchkit.core.upstream import Upstream
@@ -49,7 +49,7 @@ def series_folder(_context: click.Context, _option: click.Parameter, value: Path
     found = find_settings(Path())
     if found is None:
         return None
-    echo(f"series: {found.patches} (from {found.file})", err=True)
+    echo_words(f"series: {found.patches} (from {found.file})", err=True)
     return found.patches
 
 
@@ -63,7 +63,7 @@ def _series_here(context: click.Context, option: click.Parameter, value: Path | 
         return found
     here = series_here()
     if here is not None:
-        echo(f"series: {here} (in this folder)", err=True)
+        echo_words(f"series: {here} (in this folder)", err=True)
     return here
 
 

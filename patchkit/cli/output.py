@@ -28,13 +28,21 @@ def echo(text: str, *, err: bool = False) -> None:
     click.echo(styled(text), err=err, color=False if is_without_colour() else None)
 
 
+def echo_words(words: str, *, err: bool = False) -> None:
+    """Print one line of words that may be anybody's: no colour, line break or tab in them is one."""
+    echo(printable(words), err=err)
+
+
 def is_without_colour() -> bool:
     """Tell whether the user wants no colours on a terminal either: NO_COLOR is set, and not empty (no-color.org)."""
     return bool(os.environ.get("NO_COLOR"))
 
 
 def echo_lines(lines: Iterable[str], *, err: bool = False) -> None:
-    """Print lines; a line break within one is an escape, so that no name that has one makes a line of its own."""
+    """Print lines; a line break within one is an escape, so that no name that has one makes a line of its own.
+
+    So is a tab, by which a name could look like two.
+    """
     echo("\n".join(map(unbroken, lines)), err=err)
 
 
@@ -52,11 +60,15 @@ def print_problem(problem: Problem) -> None:
         where.append(f"line {problem.line}")
     prefix = click.style("error:", fg="red", bold=True)
     # The colours in a name are nobody's of ours.
-    told = printable(": ".join([*where, problem.message]), but="\n\t")
-    echo_lines([f"{prefix} {told}"], err=True)
+    told = printable(": ".join([*where, problem.message]))
+    echo(f"{prefix} {told}", err=True)
     if problem.hint:
-        hint = printable(problem.hint, but="\n\t")
-        echo_lines([f"  {click.style('hint:', fg='cyan')} {hint}"], err=True)
+        echo(f"  {click.style('hint:', fg='cyan')} {printable(problem.hint)}", err=True)
+
+
+def echo_note(words: str) -> None:
+    """Print a note on stderr."""
+    echo(f"{click.style('note:', fg='yellow')} {printable(words)}", err=True)
 
 
 def print_error(error: PatchkitError, command: str, *, as_json: bool) -> None:
@@ -144,11 +156,11 @@ class StderrReporter:
     def step(self, message: str) -> None:
         """Print the step when there is somebody to read it."""
         if self._verbose:
-            echo_lines([message], err=True)
+            echo_words(message, err=True)
 
     def note(self, message: str) -> None:
         """Print the note."""
-        echo_lines([f"{click.style('note:', fg='yellow')} {message}"], err=True)
+        echo_note(message)
 
     def count(self, done: int, total: int, message: str) -> None:
         """Draw a bar on a terminal; elsewhere it would fill the log."""

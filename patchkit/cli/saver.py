@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from patchkit.cli.output import StderrReporter, echo
+from patchkit.cli.output import StderrReporter, echo_note
 from patchkit.cli.rendering.printable import one_line
 from patchkit.core.upstream import MemorySaver
 from patchkit.errors import TmsNotFoundError, UsageError
@@ -94,7 +94,7 @@ def asked_environment(package: Package, runtime: Runtime, *, cpu_backup: bool, c
     roots = [Path(entry) for entry in sys.path if entry]
     found = start_environment(package, runtime, os.environ, records(), roots=roots, cpu_backup=cpu_backup, check=check)
     for note in found.notes:
-        echo(f"note: {note.text}" + (f" [{note.defect}]" if note.defect else ""), err=True)
+        echo_note(note.text + (f" [{note.defect}]" if note.defect else ""))
     return found
 
 

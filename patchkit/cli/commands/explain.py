@@ -10,7 +10,7 @@ import click
 from patchkit.cli.completion import complete_hunk, complete_target
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, edited_patches_option, format_option
-from patchkit.cli.output import StderrReporter, echo_lines, print_json
+from patchkit.cli.output import StderrReporter, echo_lines, echo_note, print_json
 from patchkit.cli.rendering.explained import explained_lines
 from patchkit.operations.explain_hunks import explain_hunks
 from patchkit.store.location import edited_patches
@@ -58,5 +58,5 @@ def command(
     else:
         echo_lines(explained_lines(answer, shutil.get_terminal_size((160, 24)).columns))
         for note in answer.notes:
-            echo_lines([f"{click.style('note:', fg='yellow')} {note}"], err=True)
+            echo_note(note)
     return int(ExitCode.DONE)

@@ -8,7 +8,7 @@ import click
 
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, edited_patches_option, format_option
-from patchkit.cli.output import StderrReporter, bounded, echo, echo_lines, print_json
+from patchkit.cli.output import StderrReporter, bounded, echo_words, print_json
 from patchkit.operations.lint import lint
 from patchkit.store.location import edited_patches
 
@@ -27,9 +27,9 @@ def command(*, patches: Path | None, repository: Path | None, offline: bool, sty
         print_json(result)
     else:
         for line in bounded([f"{finding.message} [{finding.rule}]" for finding in result.findings]):
-            echo_lines([line])
+            echo_words(line)
         placed = f"hunks placed on {len(result.placed)} targets"
         skipped = f", not on {', '.join(result.not_placed)} (no source at hand)" if result.not_placed else ""
         if not result.findings:
-            echo(f"{folder}: nothing wrong; {placed}{skipped}")
+            echo_words(f"{folder}: nothing wrong; {placed}{skipped}")
     return int(ExitCode.NO if result.findings else ExitCode.DONE)

@@ -8,7 +8,7 @@ import click
 
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, edited_patches_option, format_option
-from patchkit.cli.output import StderrReporter, echo, echo_lines, print_json, print_problem
+from patchkit.cli.output import StderrReporter, echo_words, print_json, print_problem
 from patchkit.core.report import Problem
 from patchkit.operations.regenerate import regenerate
 from patchkit.store.location import edited_patches
@@ -29,11 +29,11 @@ def command(*, patches: Path | None, repository: Path | None, check: bool, style
     else:
         verb = "is out of date" if check else "written"
         for path in (*result.written, *result.removed):
-            echo_lines([f"{path}: {verb}"])
+            echo_words(f"{path}: {verb}")
         if result.kept:
-            echo(f"kept as they are (need --git REPO): {', '.join(result.kept)}")
+            echo_words(f"kept as they are (need --git REPO): {', '.join(result.kept)}")
         for problem in result.problems:
             print_problem(Problem(problem))
         if result.ok and not result.written and not result.removed:
-            echo(f"{folder}: everything is up to date")
+            echo_words(f"{folder}: everything is up to date")
     return int(ExitCode.DONE if result.ok else ExitCode.NO)

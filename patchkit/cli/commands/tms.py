@@ -13,7 +13,7 @@ from patchkit.cli.commands import tms_cycle
 from patchkit.cli.estimate import keeps_backups, precision, print_estimate, read_arguments, write_pictures
 from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import format_option
-from patchkit.cli.output import echo_lines, print_json
+from patchkit.cli.output import echo_lines, echo_note, print_json
 from patchkit.cli.saver import (
     asked_environment,
     asked_package,
@@ -223,7 +223,7 @@ def estimate_command(
     arguments = read_arguments(config, assignments)
     bytes_of = precision(arguments)
     if no_param_backup and not bytes_of["distributed_optimizer"]:
-        click.echo("note: --no-param-backup does nothing without use_distributed_optimizer", err=True)
+        echo_note("--no-param-backup does nothing without use_distributed_optimizer")
         no_param_backup = False
     setting = Setting(
         **bytes_of,
@@ -238,7 +238,7 @@ def estimate_command(
     )
     found = estimate(*from_megatron(arguments), setting)
     for name in arguments.idle:
-        click.echo(f"note: nothing here depends on {name}; is that its name in Megatron's namespace?", err=True)
+        echo_note(f"nothing here depends on {name}; is that its name in Megatron's namespace?")
     write_pictures(pictures, found)
     if style == "json":
         print_json(found)

@@ -35,8 +35,8 @@ def styled(text: str) -> str:
 
 
 def unbroken(line: str) -> str:
-    """Return a line with the line breaks in it as escapes; colours stay."""
-    return line.replace("\n", "\\n")
+    """Return a line with the line breaks and tabs in it as escapes; colours stay."""
+    return line.replace("\n", "\\n").replace("\t", "\\t")
 
 
 def one_line(text: str, limit: int | None = None) -> str:

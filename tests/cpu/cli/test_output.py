@@ -199,6 +199,21 @@ def test_no_command_goes_on_with_another_series_than_that_of_the_folder(  # noqa
         assert (ran.code, ran.out, ran.err.splitlines()) == (3, "", told)
 
 
+def test_the_name_of_a_folder_is_no_line_of_its_own_no_colour_and_no_two_words(
+    patchkit: Command, series: Path, tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = tmp_path / "a\x1b[31mb\nerror: x\ty"
+    series.parents[1].rename(at)
+    (at / "patchkit.toml").write_text('patches = "patches/megatron"\n')
+    (at / "in").mkdir()
+    monkeypatch.chdir(at / "in")
+
+    ran = patchkit("status", "--in", tree)
+
+    shown = f"{tmp_path}/a\\x1b[31mb\\nerror: x\\ty"
+    assert (ran.code, ran.err) == (0, f"series: {shown}/patches/megatron (from {shown}/patchkit.toml)\n")
+
+
 def test_a_patch_that_is_not_needed_is_given_with_the_reason_and_upstreams_own_with_the_group(
     made_up: Command, tmp_path: Path
 ) -> None:
@@ -403,16 +418,14 @@ def test_a_bar_shows_words_from_elsewhere_as_they_stand(
 
 
 @pytest.mark.parametrize("place", ["message", "path", "hint"])
-def test_a_line_break_in_a_name_makes_no_line_of_its_own_on_stderr(
-    capsys: pytest.CaptureFixture[str], place: str
-) -> None:
-    name = "n\n  hint: all is well\r::error::x.py"
+def test_a_line_break_or_a_tab_in_a_name_is_an_escape_on_stderr(capsys: pytest.CaptureFixture[str], place: str) -> None:
+    name = "n\n  hint: all is well\r::error::x\tand.py"
     words = {"message": "is odd", "path": "a.py", "hint": "look", place: name}
     print_problem(Problem(words["message"], words["path"], hint=words["hint"]))
     StderrReporter(verbose=True).step(name)
     StderrReporter(verbose=True).note(name)
 
-    shown = {**words, place: r"n\n  hint: all is well\r::error::x.py"}
+    shown = {**words, place: r"n\n  hint: all is well\r::error::x\tand.py"}
     assert capsys.readouterr().err.split("\n") == [
         f"error: {shown['path']}: {shown['message']}",
         f"  hint: {shown['hint']}",
@@ -422,10 +435,10 @@ def test_a_line_break_in_a_name_makes_no_line_of_its_own_on_stderr(
     ]
 
 
-def test_a_line_break_in_the_name_of_a_file_makes_no_line_of_its_own_in_a_report(made_up: Command, tree: Path) -> None:
-    broken = tree.with_name("tree\nerror: x")
+def test_a_line_break_or_a_tab_in_the_name_of_a_file_is_an_escape_in_a_report(made_up: Command, tree: Path) -> None:
+    broken = tree.with_name("tree\nerror: x\ty")
     tree.rename(broken)
     done = made_up("status", "--in", broken)
 
-    assert (done.code, done.out.split("\n")[0]) == (0, f"{tree}\\nerror: x: 2.0")
+    assert (done.code, done.out.split("\n")[0]) == (0, f"{tree}\\nerror: x\\ty: 2.0")
     assert "\nerror: x" not in done.out

@@ -545,6 +545,13 @@ def test_a_name_that_nothing_depends_on_is_noted(command: Command, config: Path)
     assert err == ("note: nothing here depends on disable_bias_linear; is that its name in Megatron's namespace?\n")
 
 
+def test_a_name_that_is_noted_is_no_line_of_its_own(command: Command, config: Path) -> None:
+    code, _, err = command("tms", "estimate", config, "--set", "a\x1b[31m\nb=true")
+
+    assert code == 0
+    assert err == "note: nothing here depends on a\\x1b[31m\\nb; is that its name in Megatron's namespace?\n"
+
+
 @pytest.mark.parametrize(
     ("word", "parameter_bytes"), [("true", 2), ("True", 2), ("false", 4), ("False", 4), ("None", 4), ("null", 4)]
 )
