@@ -67,9 +67,10 @@ def write_all(series: Path, files: Mapping[Path, bytes], removed: Iterable[Path]
     from patchkit.store.yaml_text import print_yaml  # noqa: PLC0415 - only writing needs it
 
     gone = tuple(removed)
-    place = make_room(series) / PENDING
+    place = _place(series)
     listed = list_of(series, files, gone)
     Checked(series, place / LIST, listed)
+    make_room(series)
     with _alone(place):
         draft = place.with_name(f"{place.name}.new")
         _remove(draft)

@@ -7,19 +7,21 @@ list is looked at before the first file is written.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta
 
-from patchkit.core.kept_names import why_kept
-from patchkit.core.paths import shown, why_outside
+from patchkit.core.paths import shown
 from patchkit.core.series import Document
 from patchkit.errors import StoreError
-from patchkit.store.edit_room import leads_into_room
+from patchkit.reading import kind_of
 from patchkit.store.files import refuse_link, refuse_links_towards
 from patchkit.store.location import VERSIONS, versions_file
+from patchkit.store.rebase_files import why_not_written
 
 SCHEMA = 2
 LIST = "list.yaml"
@@ -63,7 +65,6 @@ class Checked:
         self._keys: dict[Path, tuple[str, int]] = {}
         self.paths = self._all("files", listed.files)
         self.removed = self._all("removed", listed.removed)
-        self._refuse_nested()
 
     def _all(self, key: str, paths: tuple[str, ...]) -> tuple[Path, ...]:
         return tuple(self._one((key, number), path) for number, path in enumerate(paths))
@@ -76,7 +77,7 @@ class Checked:
         else:
             start = f"{self._home}/"
             inside = path[len(start) :] if path.startswith(start) else path
-            reason = why_outside(inside) or why_kept(inside) or (_NOT_OURS if leads_into_room(inside) else None)
+            reason = why_not_written(self._home, inside, removed=key[0] == "removed")
             if reason:
                 raise self._error(key, path, reason)
             refuse_links_towards(self._home, inside)
@@ -91,19 +92,15 @@ class Checked:
 
     def _in_the_way(self, place: Path) -> str | None:
         """Return what else than a file is where one is to be written or removed."""
-        if place.is_dir():
-            return "a folder is in its place"
         depth = len(place.parts) - len(self._home.parts) - 1
-        above = next((folder for folder in place.parents[:depth] if folder.exists() and not folder.is_dir()), None)
-        return None if above is None else f"{above.relative_to(self._home).as_posix()} above it is no folder"
-
-    def _refuse_nested(self) -> None:
-        """Refuse a file in another one of the list: one of both could not be written, after others were."""
-        for place, key in self._keys.items():
-            above = next((folder for folder in place.parents if folder in self._keys), None)
-            if above is not None:
-                within = above.relative_to(self._home).as_posix()
-                raise self._error(key, place.relative_to(self._home).as_posix(), f"the list has {within} as a file")
+        for folder in reversed(place.parents[:depth]):
+            if os.path.lexists(folder) and not folder.is_dir():
+                return f"{folder.relative_to(self._home).as_posix()} above it is no folder"
+        with suppress(FileNotFoundError):
+            mode = place.lstat().st_mode
+            if not stat.S_ISREG(mode):
+                return f"{kind_of(mode)} is in its place"
+        return None
 
     def _error(self, key: tuple[str, int], path: str, reason: str) -> StoreError:
         from patchkit.store.yaml_text import line_of  # noqa: PLC0415 - only errors need it
@@ -116,6 +113,3 @@ class Checked:
             f"{shown(path)} is no file that a rebase of this series writes: {reason}",
             hint=f"remove {self._file.parent}: it was not made here, or the series was moved in the middle of a write",
         )
-
-
-_NOT_OURS = "it lies in the folder of unfinished rebases"

@@ -3,14 +3,17 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from socket import AF_UNIX, socket
 
 import pytest
 from trees.faults import full_disk, killed_at, tripped
 from trees.snapshots import contents, lay, snapshot
 
 from patchkit.errors import StoreError, TreeBusyError, UsageError, WriteFailedError
+from patchkit.reading import kind_of
 from patchkit.store.edit_room import clear_room
 from patchkit.store.pending import drop, finish, is_pending, write_all
 
@@ -19,9 +22,10 @@ from .test_versions import ONE, TEXT, TWO
 WHEEL = "a" * 64
 VERSIONS = TEXT.replace("111111\n", '"111111"\n').replace("files: {}", f"files: {{w.whl: {WHEEL}}}", 1).encode()
 WITH_MORE = VERSIONS.replace(b"blobs: {}", b"blobs: {m/c.py: '%s'}" % TWO.encode())
-OLD = {"a": b"old a", "b": b"old b", "c": b"old c"}
-NEW = {"a": b"new a", "d/e": b"new e"}
-WRITTEN = {"a": b"new a", "b": b"old b", "d/e": b"new e"}
+LOCK, PATCH, STALE, KEPT = "lock.yaml", "one/patch.yaml", "generated/old.patch", "resolutions/new.yaml"
+OLD = {LOCK: b"old a", PATCH: b"old b", STALE: b"old c"}
+NEW = {LOCK: b"new a", KEPT: b"new e"}
+WRITTEN = {LOCK: b"new a", PATCH: b"old b", KEPT: b"new e"}
 
 
 @pytest.fixture
@@ -35,7 +39,7 @@ def series_files(folder: Path) -> dict[str, bytes]:
 
 
 def write(folder: Path) -> None:
-    write_all(folder, {folder / name: text for name, text in NEW.items()}, [folder / "c"])
+    write_all(folder, {folder / name: text for name, text in NEW.items()}, [folder / STALE])
     clear_room(folder)
 
 
@@ -66,7 +70,7 @@ def test_killed_at_any_point_it_can_be_finished_or_dropped(folder: Path) -> None
     while True:
         at += 1
         lay(folder, OLD)
-        (folder / "d" / "e").unlink(missing_ok=True)
+        (folder / KEPT).unlink(missing_ok=True)
         if not killed_at(at, lambda: write(folder)):
             break
         if is_pending(folder):
@@ -91,7 +95,7 @@ def test_a_write_that_fails_before_it_began_keeps_nothing(folder: Path) -> None:
     while failed:
         at += 1
         lay(folder, OLD)
-        (folder / "d" / "e").unlink(missing_ok=True)
+        (folder / KEPT).unlink(missing_ok=True)
         failed = False
         with tripped(at.__eq__, full_disk):
             try:
@@ -128,6 +132,7 @@ LEADS_OUT = {
     ".patchkit/journal/journal.json": "is where patchkit keeps its own files",
     ".rebase/open.yaml": "it lies in the folder of unfinished rebases",
     ".Rebase/open.yaml": "it lies in the folder of unfinished rebases",
+    f"generated/{'x' * 250}.patch": "no system has such names",
 }
 
 
@@ -139,7 +144,7 @@ def test_a_planted_write_leads_to_no_file_that_a_rebase_does_not_write(
 ) -> None:
     lay(folder.parent, {"bashrc": b"precious", ".bashrc.patchkit-00000000": b"mine"})
     named = path.format(outside=folder.parent, folder=folder)
-    place = planted(folder, ["a", named] if key == "files" else ["a"], [named] if key == "removed" else [])
+    place = planted(folder, [LOCK, named] if key == "files" else [LOCK], [named] if key == "removed" else [])
     before = snapshot(folder.parent)
     with pytest.raises(StoreError) as caught:
         work(folder)
@@ -152,15 +157,91 @@ def test_a_planted_write_leads_to_no_file_that_a_rebase_does_not_write(
     assert snapshot(folder.parent) == before
 
 
+WRITES = (
+    "a rebase writes lock.yaml, upstream_versions.yaml, generated/*.patch and resolutions/*.yaml, and of each patch "
+    "patch.yaml and variants/*.patch"
+)
+REMOVES = "a rebase removes generated/*.patch alone"
+NO_PATCH = "the series has no patch 'two'"
+NOT_A_REBASES = [
+    *(("files", path, WRITES) for path in ("README.md", ".gitignore", "series.yaml", "one/setup.py", "LOCK.YAML")),
+    *(
+        ("files", path, WRITES)
+        for path in ("generated", "generated/x.py", "generated/a/b.patch", "one/variants/a/b.patch")
+    ),
+    *(("files", path, WRITES) for path in ("resolutions/patch.yaml/x", "generated/patch.yaml", "review/patch.yaml")),
+    *(("files", path, NO_PATCH) for path in ("two/patch.yaml", "two/variants/1.0.patch")),
+    *(("removed", path, REMOVES) for path in (LOCK, PATCH, "one/variants/1.0.patch", "series.yaml", "README.md", KEPT)),
+]
+"""A file of the series, whether it is written or removed, and why no rebase does that."""
+
+
+@pytest.mark.parametrize(("key", "path", "reason"), NOT_A_REBASES)
+def test_no_write_of_a_rebase_is_one_of_what_a_person_wrote(folder: Path, key: str, path: str, reason: str) -> None:
+    """The writer itself is held to it, and so is a list that came with a series."""
+    lay(folder, {"README.md": b"mine", ".gitignore": b"mine", "series.yaml": b"mine", "one/setup.py": b"mine"})
+    files, removed = ([path], []) if key == "files" else ([], [path])
+    told = f"{path!r} is no file that a rebase of this series writes: {reason}"
+    before = snapshot(folder)
+    with pytest.raises(StoreError, match=f": {re.escape(told)}$"):
+        write_all(folder, {folder / path: b"" for path in files}, [folder / path for path in removed])
+    assert snapshot(folder) == before
+
+    place = planted(folder, files, removed)
+    before = snapshot(folder)
+    for work in (finish, drop):
+        with pytest.raises(StoreError) as caught:
+            work(folder)
+        at = "files[0]" if key == "files" else "removed[0]"
+        assert caught.value.message == f"{place / 'list.yaml'}: {at} (line 1): {told}"
+        assert snapshot(folder) == before
+
+
+@pytest.mark.parametrize("kind", ["a named pipe", "a socket"])
+@pytest.mark.parametrize("key", ["files", "removed"])
+def test_a_planted_write_takes_the_place_of_no_pipe_and_no_socket(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, key: str, kind: str
+) -> None:
+    odd = folder / "generated" / "odd.patch"
+    if kind == "a socket":
+        # The path of a socket may have about a hundred characters.
+        monkeypatch.chdir(odd.parent)
+        with socket(AF_UNIX) as made:
+            made.bind(odd.name)
+    else:
+        os.mkfifo(odd)
+    named = "generated/odd.patch"
+    place = planted(folder, [LOCK, named] if key == "files" else [LOCK], [named] if key == "removed" else [])
+    for work in (finish, drop):
+        with pytest.raises(StoreError) as caught:
+            work(folder)
+        at = "files[1]" if key == "files" else "removed[0]"
+        told = f"{named!r} is no file that a rebase of this series writes: {kind} is in its place"
+        assert caught.value.message == f"{place / 'list.yaml'}: {at} (line 1): {told}"
+    assert (kind_of(odd.lstat().st_mode), (folder / LOCK).read_bytes()) == (kind, OLD[LOCK])
+
+
+def test_all_that_a_rebase_writes_is_written(folder: Path) -> None:
+    paths = [LOCK, "upstream_versions.yaml", "generated/a.patch", KEPT, PATCH, "one/variants/1.0.patch"]
+    planted(folder, paths, [STALE])
+
+    assert finish(folder) == (tuple(folder / path for path in paths), (folder / STALE,))
+    assert series_files(folder) == dict.fromkeys(paths, b"planted")
+
+
+SUB = "generated/sub.patch"
 UNLIKE_FILES = {
-    "folder": (["b"], ["a", "sub"], "removed[1] (line 6)", "sub", "a folder is in its place"),
-    "folder to write": (["b", "sub"], [], "files[1] (line 4)", "sub", "a folder is in its place"),
-    "below a file": (["b", "a/x/y", "a"], [], "files[1] (line 4)", "a/x/y", "a above it is no folder"),
-    "gone below a file": (["b"], ["a/x"], "removed[0] (line 5)", "a/x", "a above it is no folder"),
-    "below a new one": (["b", "new", "new/x"], [], "files[2] (line 5)", "new/x", "the list has new as a file"),
-    "below one gone": (["b", "n/x/y"], ["n"], "files[1] (line 4)", "n/x/y", "the list has n as a file"),
-    "twice": (["b", "a", "a"], [], "files[2] (line 5)", "a", "the list has it twice"),
-    "written and gone": (["b", "a"], ["a"], "removed[0] (line 6)", "a", "the list has it twice"),
+    "folder": ([PATCH], [STALE, SUB], "removed[1] (line 6)", SUB, "a folder is in its place"),
+    "folder to write": ([PATCH, SUB], [], "files[1] (line 4)", SUB, "a folder is in its place"),
+    "below a file": (
+        [PATCH, "one/variants/1.0.patch"],
+        [],
+        "files[1] (line 4)",
+        "one/variants/1.0.patch",
+        "one/variants above it is no folder",
+    ),
+    "twice": ([PATCH, LOCK, LOCK], [], "files[2] (line 5)", LOCK, "the list has it twice"),
+    "written and gone": ([PATCH, STALE], [STALE], "removed[0] (line 6)", STALE, "the list has it twice"),
 }
 
 
@@ -170,7 +251,7 @@ def test_a_planted_write_of_what_can_be_no_file_is_refused_before_anything_is_wr
     folder: Path, case: str, work: Callable[[Path], object]
 ) -> None:
     files, removed, where, path, reason = UNLIKE_FILES[case]
-    lay(folder, {"sub/file": b"precious"})
+    lay(folder, {f"{SUB}/file": b"precious", "one/variants": b"precious"})
     place = planted(folder, files, removed)
     lines = ["schema: 2", "files:", *(f"- {each}" for each in files), "removed:", *(f"- {each}" for each in removed)]
     (place / "list.yaml").write_text("\n".join(lines if removed else [*lines[:-1], "removed: []"]))
@@ -187,15 +268,17 @@ def test_a_planted_write_of_what_can_be_no_file_is_refused_before_anything_is_wr
     assert snapshot(folder) == before
 
 
-@pytest.mark.parametrize("name", ["b", "way", "above/c", ".rebase/pending/0", ".rebase/pending/list.yaml"])
+@pytest.mark.parametrize(
+    "name", [LOCK, "one/variants", "one/variants/c.patch", ".rebase/pending/0", ".rebase/pending/list.yaml"]
+)
 def test_a_planted_write_goes_through_no_link(folder: Path, tmp_path: Path, name: str) -> None:
-    outside = lay(tmp_path / "outside", {"c": b"precious", "list.yaml": b"schema: 1\nfiles: []\nremoved: []\n"})
-    way = "way/c" if name == "way" else name if name == "above/c" else "b"
-    planted(folder, [way])
+    outside = lay(tmp_path / "outside", {"c.patch": b"precious", "list.yaml": b"schema: 1\nfiles: []\nremoved: []\n"})
+    planted(folder, ["one/variants/c.patch" if name.startswith("one/") else LOCK])
     place = folder / name
     place.unlink(missing_ok=True)
     place.parent.mkdir(exist_ok=True)
-    place.symlink_to(outside / (place.name if place.name == "list.yaml" else "" if name == "way" else "c"))
+    ends = {"one/variants": outside, ".rebase/pending/list.yaml": outside / "list.yaml"}
+    place.symlink_to(ends.get(name, outside / "c.patch"))
     before = snapshot(tmp_path)
     with pytest.raises(UsageError) as caught:
         finish(folder)
@@ -209,7 +292,7 @@ def test_a_planted_write_goes_through_no_link(folder: Path, tmp_path: Path, name
 def test_a_link_in_the_place_of_what_was_kept_is_not_followed(
     folder: Path, tmp_path: Path, name: str, ask: Callable[[Path], object]
 ) -> None:
-    planted(folder, ["a"])
+    planted(folder, [LOCK])
     (folder / name).rename(tmp_path / "theirs")
     (folder / name).symlink_to(tmp_path / "theirs")
     before = snapshot(tmp_path)
@@ -256,18 +339,18 @@ def test_a_planted_write_gives_the_versions_above_no_other_digests(tmp_path: Pat
 
 
 def test_what_an_older_patchkit_kept_has_absolute_paths_and_is_finished(folder: Path) -> None:
-    planted(folder, [str(folder / "a"), str(folder / "d" / "e")], [str(folder / "c")], schema=1)
+    planted(folder, [str(folder / LOCK), str(folder / KEPT)], [str(folder / STALE)], schema=1)
 
-    assert finish(folder) == ((folder / "a", folder / "d" / "e"), (folder / "c",))
-    assert series_files(folder) == {"a": b"planted", "b": b"old b", "d/e": b"planted"}
+    assert finish(folder) == ((folder / LOCK, folder / KEPT), (folder / STALE,))
+    assert series_files(folder) == {LOCK: b"planted", PATCH: b"old b", KEPT: b"planted"}
 
 
 def test_a_series_that_is_moved_in_the_middle_of_a_write_is_finished_where_it_is(folder: Path, tmp_path: Path) -> None:
-    planted(folder, ["a"], ["c"])
+    planted(folder, [LOCK], [STALE])
     moved = folder.rename(tmp_path / "moved")
 
-    assert finish(moved) == ((moved / "a",), (moved / "c",))
-    assert series_files(moved) == {"a": b"planted", "b": b"old b"}
+    assert finish(moved) == ((moved / LOCK,), (moved / STALE,))
+    assert series_files(moved) == {LOCK: b"planted", PATCH: b"old b"}
 
 
 @pytest.mark.parametrize(
@@ -275,13 +358,12 @@ def test_a_series_that_is_moved_in_the_middle_of_a_write_is_finished_where_it_is
     [("list.yaml", "No such file or directory"), ("0", "No such file or directory"), ("cut", "")],
 )
 def test_a_write_that_is_not_whole_is_told_with_what_to_do(folder: Path, missing: str, said: str) -> None:
-    place = lay(folder / ".rebase" / "pending", {"list.yaml": b"schema: 2\nfiles: [new]\nremoved: []\n", "0": b"x"})
+    place = planted(folder, [LOCK])
     if missing == "cut":
         (place / "list.yaml").write_bytes(b"schema: 2\n")
         missing, said = "list.yaml: the document (line 1)", "Object missing required field `files`"
     else:
         (place / missing).unlink()
-    lay(folder, {"new": b"old"})
     for act in (finish, drop):
         with pytest.raises(StoreError) as caught:
             act(folder)
@@ -290,7 +372,7 @@ def test_a_write_that_is_not_whole_is_told_with_what_to_do(folder: Path, missing
             "it cannot be finished, and a part of it may be written: see whether the series is as it should be, "
             f"then remove {place}"
         )
-    assert (folder / "new").read_bytes() == b"old"
+    assert series_files(folder) == OLD
 
 
 @pytest.mark.parametrize("name", ["", "pending", "pending.new", "pending.old", "removed"])
