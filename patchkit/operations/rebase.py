@@ -22,7 +22,8 @@ from patchkit.operations.rebase_signed import Signed
 from patchkit.operations.rebase_targets import Beyond, Upstream
 from patchkit.operations.series_files import undo_interrupted_write
 from patchkit.store.edit_dir import STATE, EditDir, State, find_open
-from patchkit.store.edit_room import OPEN, already_open, clear_room, refuse_inside, sweep_room
+from patchkit.store.edit_place import refuse_unfit
+from patchkit.store.edit_room import already_open, clear_room, sweep_room
 from patchkit.store.files import refuse_odd_files
 from patchkit.store.location import VERSIONS, series_option, versions_file
 from patchkit.store.lock import read_lock
@@ -49,7 +50,7 @@ def rebase(folder: Path, request: Request, around: Surroundings) -> Rebased:
     refuse_odd_files(folder)
     _refuse_odd_names(request, around)
     if around.edit_dir is not None:
-        refuse_inside(folder, around.edit_dir)
+        refuse_unfit(folder, around.edit_dir)
     if not around.dry_run:
         undo_interrupted_write(folder, around.reporter)
         clear_room(folder)
@@ -124,8 +125,8 @@ def abort(folder: Path) -> Rebased:
         dropped = True
     try:
         edit_dir = find_open(folder)
-    except StoreError:
-        note = f"{OPEN} did not say where the edit directory is: one outside of {folder} would be left"
+    except StoreError as error:
+        note = f"an edit directory outside of {folder} was left, if there was one: {error.message}"
         return _aborted(folder, "", sweep_room(folder), (note,))
     if edit_dir is None:
         # A process that was killed while it removed them leaves files, and nothing that says so.
@@ -136,8 +137,8 @@ def abort(folder: Path) -> Rebased:
     try:
         target = edit_dir.state().name
     except PatchkitError:
-        # Whatever became of the state: this is how to get rid of it.
-        target = edit_dir.folder.name
+        # Whatever became of the state: this is how to get rid of it. Nothing else says what the target was.
+        target = ""
     removed = edit_dir.remove()
     left = edit_dir.folder.is_dir()
     notes = (f"{edit_dir.folder} was left: it does not say that it is of a rebase of this series",) if left else ()

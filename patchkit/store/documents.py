@@ -12,7 +12,7 @@ import msgspec
 
 from patchkit.core.marks import first_mark
 from patchkit.errors import StoreError
-from patchkit.reading import LARGEST, Together, read_regular
+from patchkit.reading import LARGEST, Together, read_regular, read_unlinked
 from patchkit.store.cache import ContentCache, default_cache
 from patchkit.store.unreadable import unreadable
 
@@ -29,6 +29,14 @@ def read_file(path: Path, most: int = LARGEST) -> bytes:
     """
     try:
         return read_regular(path, most)
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def read_unlinked_file(path: Path) -> bytes:
+    """As read_file, for what must lie where its name says: a link in its place cannot be read either."""
+    try:
+        return read_unlinked(path)
     except OSError as error:
         raise unreadable(path, error) from error
 

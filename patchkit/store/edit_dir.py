@@ -35,15 +35,13 @@ from patchkit.core.upstream import PinnedCommit
 from patchkit.errors import PatchkitError, StoreError, TreeError, UsageError, WriteFailedError
 from patchkit.folders import remove
 from patchkit.reading import OddFileError, read_unlinked
-from patchkit.store.documents import parse_document
+from patchkit.store.documents import parse_document, read_unlinked_file
+from patchkit.store.edit_place import free_place
 from patchkit.store.edit_room import (
-    ROOM,
     already_open,
-    folder_for,
     home_elsewhere,
     make_room,
     read_open,
-    refuse_inside,
     refuse_room_link,
     sweep_room,
     write_open,
@@ -51,7 +49,6 @@ from patchkit.store.edit_room import (
 from patchkit.store.files import entries, refuse_odd_files, write_files
 from patchkit.store.location import series_option
 from patchkit.store.memory import RESOLUTIONS, load_resolutions, print_resolution, resolution_file
-from patchkit.store.unreadable import unreadable
 from patchkit.unfinished import leftovers, remove_folder
 
 STATE = "state.yaml"
@@ -127,7 +124,7 @@ class EditDir:
         """Read the state. Raises UsageError when the rebase was cut short before it had one, StoreError."""
         self._require_state()
         file = self.folder / STATE
-        state = parse_document(State, _read(file), str(file))
+        state = parse_document(State, read_unlinked_file(file), str(file))
         if state.home != self._home:
             # open.yaml may have come with the series, and can name the folder of another one's rebase.
             of = (
@@ -147,12 +144,12 @@ class EditDir:
 
     def settled_text(self, patch: str) -> bytes:
         """Return the variant of a patch that is done. Raises StoreError when it is gone."""
-        return _read(self.folder / SETTLED / f"{patch}.patch")
+        return read_unlinked_file(self.folder / SETTLED / f"{patch}.patch")
 
     def draft(self, patch: str, path: str) -> bytes | None:
         """Return a file as it was handed out; None when none was."""
         file = self.folder / DRAFT / patch / path
-        return _read(file) if file.is_file() else None
+        return read_unlinked_file(file) if file.is_file() else None
 
     def edited_file(self, patch: str, path: str) -> Path:
         """Return where a person edits a file."""
@@ -161,7 +158,7 @@ class EditDir:
     def edited(self, patch: str, path: str) -> bytes | None:
         """Return a file as it is now; None when it is gone."""
         file = self.edited_file(patch, path)
-        return _read(file) if file.is_file() else None
+        return read_unlinked_file(file) if file.is_file() else None
 
     def resolutions(self) -> dict[str, Resolution]:
         """Return what is to be remembered, by key. Raises StoreError."""
@@ -189,8 +186,15 @@ class EditDir:
             wanted |= self._as_settled(settled.report.name)
         wanted |= {self.folder / name: page for name, page in {**pages, ".gitignore": b"*\n"}.items()}
         wanted |= {self.folder / resolution_file(key): print_resolution(each) for key, each in resolutions.items()}
-        write_files(wanted)
-        write_files({self.folder / STATE: _print(replace(state, home=self._home))})
+        is_new = not os.path.lexists(self.folder / STATE)
+        try:
+            write_files(wanted)
+            write_files({self.folder / STATE: _print(replace(state, home=self._home))})
+        except WriteFailedError as error:
+            way = "--abort" if is_new else "--continue"
+            then = "drops what is left of it, and the series is as it was" if is_new else "goes on once that is mended"
+            error.hint = f"`patchkit rebase {way}{series_option(self._series)}` {then}"
+            raise
 
     def _as_settled(self, patch: str) -> dict[Path, bytes]:
         """Return the drafts of a patch that is done as they were edited: a later edit is told by them."""
@@ -220,7 +224,7 @@ class EditDir:
             draft = self.draft(patch, path) if path else None
             if draft is None:
                 found.append(Stranger(entry, settled=False))
-            elif patch != current and draft != _read(entry):
+            elif patch != current and draft != read_unlinked_file(entry):
                 found.append(Stranger(entry, settled=True))
         return tuple(found)
 
@@ -277,31 +281,14 @@ def find_open(series: Path) -> EditDir | None:
 def claim(series: Path, folder: Path | None, name: str) -> EditDir:
     """Begin an unfinished rebase: its edit directory, still empty, is ``folder`` or below the series.
 
-    Raises UsageError when there is one already or ``folder`` is not free, in the series or in a room, WriteFailedError.
+    Raises UsageError when there is one already or ``folder`` is not free or not fit for one, WriteFailedError.
     """
-    place = series / ROOM / folder_for(name) if folder is None else folder.resolve()
-    if folder is not None:
-        refuse_inside(series, folder)
-    else:
-        for link in (place.parent, place):
-            if link.is_symlink():
-                raise UsageError(f"{link} is a link, and links are not followed", hint="remove it")
-        place = place.resolve()
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise UsageError(f"{place} is not empty", hint="name a new folder with --edit-dir, or remove that one")
+    place = free_place(series, folder, name)
     try:
         write_open(make_room(series), place)
     except FileExistsError:
         raise already_open(series, read_open(series)) from None
     return EditDir(series, place)
-
-
-def _read(file: Path) -> bytes:
-    """Return a file of the edit directory, which is no link. Raises StoreError."""
-    try:
-        return read_unlinked(file)
-    except OSError as error:
-        raise unreadable(file, error) from error
 
 
 def _print(value: Document) -> bytes:

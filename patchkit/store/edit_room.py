@@ -67,23 +67,6 @@ def home_elsewhere(series: Path, edit_dir: Path) -> str | None:
     return None if edit_dir.resolve().parent == home / ROOM else str(home)
 
 
-def refuse_inside(series: Path, folder: Path) -> None:
-    """Raise UsageError for an edit directory in the series: every name there means something, or may come to.
-
-    So it does in the room of another series, whose next rebase that ends takes away all that is there.
-    """
-    place = folder.resolve()
-    hint = "name a folder outside of it with --edit-dir, or leave that out: the series has a place for it"
-    if place.is_relative_to(series.resolve()):
-        raise UsageError(
-            f"{folder} lies in the folder of the series, where it would be taken for a part of it", hint=hint
-        )
-    if any(map(leads_into_room, place.parts)):
-        raise UsageError(
-            f"{folder} is in a folder called {ROOM}, as each series has one for its own unfinished rebases", hint=hint
-        )
-
-
 def make_room(series: Path) -> Path:
     """Make the folder for unfinished rebases, which git ignores, and return it. Raises WriteFailedError."""
     room = series / ROOM
@@ -207,7 +190,8 @@ def _place(draft: Path, file: Path, text: bytes) -> None:
 def read_open(series: Path) -> Path | None:
     """Return where the edit directory of the unfinished rebase is, or None.
 
-    Raises StoreError where the file does not say so, TreeError where it cannot be read: it may say so all the same.
+    Raises StoreError where the file does not say so, or a link is in the place of the directory or above it, TreeError
+    where it cannot be read: it may say so all the same.
     """
     file = series / ROOM / OPEN
     hint = f"drop the rebase with `patchkit rebase --abort{series_option(series)}`; the series is as it was"
@@ -221,7 +205,9 @@ def read_open(series: Path) -> Path | None:
     except IsADirectoryError:
         text = b""
     except OSError as error:
-        raise TreeError(f"cannot read {file}: {error.strerror or error}") from error
+        raise TreeError(
+            f"cannot read {file}: {error.strerror or error}", hint="make it readable, and run this again"
+        ) from error
     changed = StoreError(str(file), None, "is no whole open.yaml: empty, cut or changed", hint=hint)
     try:
         place = Path(parse_document(_Open, text, str(file)).edit_dir)
@@ -237,9 +223,24 @@ def read_open(series: Path) -> Path | None:
             raise StoreError(str(found), None, "is a link, and links are not followed", hint=hint)
         return file.parent.resolve() / place.name
     # The path of one elsewhere was written without links; and none is in the series, or around it.
-    if os.path.realpath(place) != str(place) or place.is_relative_to(home) or home.is_relative_to(place):
+    if os.path.normpath(place) != str(place) or place.is_relative_to(home) or home.is_relative_to(place):
+        raise changed
+    # Unlike Path's, this takes what cannot be looked at for no link, as realpath does.
+    link = next((above for above in (*reversed(place.parents), place) if os.path.islink(above)), None)  # noqa: PTH114
+    if link is not None:
+        raise StoreError(str(link), None, "is a link, and links are not followed", hint=hint)
+    if _is_too_long(place):
         raise changed
     return place
+
+
+def _is_too_long(place: Path) -> bool:
+    """Tell whether no system has such a path, so that nothing was ever there."""
+    try:
+        place.lstat()
+    except OSError as error:
+        return error.errno == errno.ENAMETOOLONG
+    return False
 
 
 def already_open(series: Path, edit_dir: Path | None) -> UsageError:

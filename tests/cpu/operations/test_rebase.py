@@ -15,7 +15,7 @@ from trees.snapshots import contents, lay, snapshot
 
 from patchkit.core.rebasing.rebased import PatchRebase, Rebased
 from patchkit.core.report import Problem
-from patchkit.errors import PatchkitError, StoreError, TreeError, UsageError
+from patchkit.errors import PatchkitError, StoreError, TreeError, UsageError, WriteFailedError
 from patchkit.operations.lint import lint
 from patchkit.operations.rebase import abort, rebase, resume
 from patchkit.operations.rebase_run import Surroundings
@@ -23,6 +23,7 @@ from patchkit.operations.rebase_session import Request
 from patchkit.operations.rebase_signed import Signed
 from patchkit.operations.regenerate import regenerate
 from patchkit.operations.sources import load_workspace
+from patchkit.store.edit_dir import EditDir
 from patchkit.store.memory import load_resolutions
 
 from .carried_world import CODE, CODE_1, FIRST, NOTES, NOTES_1, World, spaced
@@ -854,6 +855,63 @@ def test_an_edit_directory_may_be_elsewhere_and_must_be_free(world: Callable[...
     assert (place / "first" / NOTES).is_file()
     abort(run.world.series)
     assert not place.exists()
+
+
+def test_where_no_edit_directory_can_be_is_refused_before_anything_is_carried_or_written(
+    world: Callable[..., Run], tmp_path: Path
+) -> None:
+    run = world(CLASH)
+    (tmp_path / "file").touch()
+    before = snapshot(run.world.root)
+    told = Told()
+    run.around = replace(run.around, edit_dir=tmp_path / "file" / "x", reporter=told)
+    with pytest.raises(UsageError, match=r"/file/x cannot be a folder: .*/file is a file$"):
+        run.onto()
+
+    assert (snapshot(run.world.root), told.lines) == (before, [])
+
+
+def test_an_edit_directory_that_cannot_be_written_comes_with_what_to_do(world: Callable[..., Run]) -> None:
+    run = world(CLASH)
+    before = snapshot(run.world.series)
+    opened = run.world.series / ".rebase" / "open.yaml"
+    with tripped(lambda _: opened.exists(), full_disk), pytest.raises(WriteFailedError) as caught:
+        run.onto()
+    command = f"patchkit rebase --abort --patches {run.world.series}"
+    assert caught.value.hint == f"`{command}` drops what is left of it, and the series is as it was"
+    abort(run.world.series)
+    assert snapshot(run.world.series) == before
+
+    run.onto()
+    state = run.world.series / ".rebase" / "2.0" / "state.yaml"
+    edit_dir = EditDir(run.world.series, state.parent)
+    old = edit_dir.state()
+    with tripped(lambda _: True, full_disk), pytest.raises(WriteFailedError) as caught:
+        edit_dir.write(old, texts={"first": b"x"}, files={}, pages={}, resolutions={})
+    command = f"patchkit rebase --continue --patches {run.world.series}"
+    assert caught.value.hint == f"`{command}` goes on once that is mended"
+
+
+def test_dropping_a_rebase_tells_no_target_that_it_does_not_know_and_what_is_in_the_way(
+    world: Callable[..., Run], tmp_path: Path
+) -> None:
+    run = world(CLASH)
+    place = tmp_path / "edits"
+    run.around = replace(run.around, edit_dir=place)
+    run.onto()
+    (place / "state.yaml").write_text("")
+    unknown = abort(run.world.series)
+    shutil.rmtree(place)
+    run.onto()
+    place.rename(tmp_path / "real")
+    place.symlink_to("real")
+    linked = abort(run.world.series)
+
+    left = f"{place} was left: it does not say that it is of a rebase of this series"
+    assert (unknown.target, unknown.notes) == ("", (left,))
+    why = f"{place}: is a link, and links are not followed"
+    left = f"an edit directory outside of {run.world.series} was left, if there was one: {why}"
+    assert (linked.target, linked.notes) == ("", (left,))
 
 
 def test_an_edit_directory_in_the_series_is_refused_before_anything_is_carried(world: Callable[..., Run]) -> None:

@@ -119,12 +119,66 @@ def test_one_that_was_cut_short_before_it_had_a_state_can_be_removed(series: Pat
 
 
 def test_a_folder_that_is_not_empty_is_not_taken(series: Path, tmp_path: Path) -> None:
-    (tmp_path / "mine").write_text("mine")
-    for place in (tmp_path, tmp_path / "mine"):
-        with pytest.raises(UsageError, match="is not empty"):
-            claim(series, place, "2.0")
+    lay(tmp_path, {"taken/mine": b"mine"})
+    with pytest.raises(UsageError, match="is not empty"):
+        claim(series, tmp_path / "taken", "2.0")
 
     assert contents(series) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("mine", "{mine} is a file"),
+        ("mine/x", "{mine} is a file"),
+        ("linked/x/y", "{mine} is a file"),
+        ("pipe/x", "{pipe} is a named pipe"),
+        ("n" * 300, "File name too long ({long})"),
+    ],
+)
+def test_where_no_folder_can_be_made_is_no_edit_directory(
+    series: Path, tmp_path: Path, name: str, problem: str
+) -> None:
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "linked").symlink_to("mine")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError) as caught:
+        claim(series, tmp_path / name, "2.0")
+
+    place = {"mine": tmp_path / "mine", "pipe": tmp_path / "pipe", "long": tmp_path / ("n" * 300)}
+    assert (caught.value.message, caught.value.hint) == (
+        f"{tmp_path / name} cannot be a folder: {problem.format(**place)}",
+        "name another place with --edit-dir",
+    )
+    assert snapshot(series) == {}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_where_this_user_may_make_no_folder_is_no_edit_directory(series: Path, tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o555)
+    with pytest.raises(UsageError, match=r"/closed/x cannot be a folder: nothing can be made in .*/closed$"):
+        claim(series, tmp_path / "closed" / "x", "2.0")
+
+    assert snapshot(series) == {}
+
+
+@pytest.mark.parametrize("name", ["edits", "above"])
+def test_an_edit_directory_that_has_become_a_link_is_told_as_that_and_stays(
+    series: Path, tmp_path: Path, name: str
+) -> None:
+    edit_dir = elsewhere(series, tmp_path / "above" / "edits")
+    link = tmp_path / "above" / "edits" if name == "edits" else tmp_path / "above"
+    link.rename(tmp_path / "moved")
+    link.symlink_to(tmp_path / "moved")
+    before = snapshot(edit_dir.folder)
+    with pytest.raises(StoreError) as caught:
+        find_open(series)
+
+    assert (caught.value.message, caught.value.hint) == (
+        f"{link}: is a link, and links are not followed",
+        f"drop the rebase with `patchkit rebase --abort --patches {series}`; the series is as it was",
+    )
+    assert snapshot(edit_dir.folder) == before
 
 
 def test_a_name_with_a_slash_is_one_folder(series: Path) -> None:

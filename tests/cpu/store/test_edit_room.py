@@ -103,18 +103,31 @@ def test_an_open_yaml_that_is_a_link_is_not_followed(series: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "told", ['"a\\0b"', '"/a\\0b"', "/proc/self/cwd/build", "{linked}/elsewhere", "{series}", "{series}/one", "{above}"]
+    "told", ['"a\\0b"', '"/a\\0b"', "/a/../b", f"/{'n' * 300}", "{series}", "{series}/one", "{above}"]
 )
-def test_an_open_yaml_names_no_folder_through_a_link_nor_in_or_around_the_series(
-    series: Path, tmp_path: Path, told: str
+def test_an_open_yaml_names_no_folder_that_no_rebase_could_have_nor_one_in_or_around_the_series(
+    series: Path, told: str
 ) -> None:
-    (tmp_path / "real" / "elsewhere").mkdir(parents=True)
-    (tmp_path / "linked").symlink_to("real")
-    text = told.format(series=series.resolve(), above=series.resolve().parent, linked=tmp_path.resolve() / "linked")
+    text = told.format(series=series.resolve(), above=series.resolve().parent)
     (make_room(series) / "open.yaml").write_text(f"edit-dir: {text}\n")
 
     with pytest.raises(StoreError, match=r"open\.yaml: is no whole open\.yaml"):
         read_open(series)
+
+
+@pytest.mark.parametrize(
+    ("told", "link"),
+    [("/proc/self/cwd/build", "/proc/self"), ("{linked}/elsewhere", "{linked}"), ("{linked}", "{linked}")],
+)
+def test_an_open_yaml_names_no_folder_through_a_link(series: Path, tmp_path: Path, told: str, link: str) -> None:
+    (tmp_path / "real" / "elsewhere").mkdir(parents=True)
+    linked = tmp_path.resolve() / "linked"
+    linked.symlink_to("real")
+    (make_room(series) / "open.yaml").write_text(f"edit-dir: {told.format(linked=linked)}\n")
+
+    with pytest.raises(StoreError) as caught:
+        read_open(series)
+    assert caught.value.message == f"{link.format(linked=linked)}: is a link, and links are not followed"
 
 
 @pytest.mark.parametrize("target", ["../../elsewhere", "x"])
