@@ -10,6 +10,7 @@ from pathlib import Path
 from patchkit.core.kept_names import leads_into_state
 from patchkit.core.upstream import VersionsDocument
 from patchkit.errors import InterruptedWriteError, SourceError, WriteFailedError
+from patchkit.operations.undo import undone
 from patchkit.progress import Reporter
 from patchkit.reading import Together
 from patchkit.store.documents import parse_document
@@ -101,9 +102,9 @@ def undo_interrupted_write(folder: Path, reporter: Reporter) -> None:
     place = folder.resolve()
     if not place.is_dir():
         return
-    undone = transaction.undo_interrupted(_root(place), place / STATE, _Own(place), _Versions(place))
-    if undone is not None:
-        reporter.note(f"an interrupted {undone.operation} was undone: {len(undone.written)} files were put back")
+    found = transaction.undo_interrupted(_root(place), place / STATE, _Own(place), _Versions(place))
+    if found is not None:
+        reporter.note(undone(found))
 
 
 class _Own:

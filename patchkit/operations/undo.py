@@ -23,7 +23,7 @@ def undo_interrupted(tree: WritableTree, *, dry_run: bool, reporter: Reporter) -
     if dry_run:
         raise InterruptedWriteError(f"{tree.label}: {describe(found)}", hint="run the command without --dry-run")
     tree.undo_interrupted()
-    message = f"an interrupted {found.operation} was undone: {len(found.written)} files were put back"
+    message = undone(found)
     reporter.note(message)
     return (message,)
 
@@ -41,10 +41,27 @@ def interrupted_problem(tree: WritableTree) -> Problem | None:
     )
 
 
+def undone(found: Interrupted) -> str:
+    """Say in one line what became of the files of an interrupted write that was undone."""
+    removed = len(found.made)
+    back = len(found.written) - removed
+    told = [f"{_files(back)} {_were(back)} put back"] if back or not removed else []
+    told += [f"{_files(removed)} that it had made {_were(removed)} removed"] if removed else []
+    return f"an interrupted {found.operation} was undone: {', '.join(told)}"
+
+
 def describe(found: Interrupted) -> str:
     """Say in one line what an interrupted write left behind."""
-    text = (
-        f"an earlier {found.operation} was interrupted: {len(found.written)} files have their new content, "
-        f"{len(found.pending)} their old one"
-    )
-    return text + (f", {len(found.damaged)} were changed since" if found.damaged else "")
+    written, damaged = len(found.written), len(found.damaged)
+    has = "has its" if written == 1 else "have their"
+    text = f"an earlier {found.operation} was interrupted: {_files(written)} {has} new content, {len(found.pending)} "
+    text += "its old one" if len(found.pending) == 1 else "their old one"
+    return text + (f", {damaged} {_were(damaged)} changed since" if damaged else "")
+
+
+def _files(count: int) -> str:
+    return f"{count} file" if count == 1 else f"{count} files"
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"

@@ -27,6 +27,8 @@ class Interrupted:
     """Paths that still hold their old content."""
     damaged: tuple[str, ...]
     """Paths that hold neither: somebody changed them since."""
+    made: tuple[str, ...] = ()
+    """Those of ``written`` that were not there before: an undo removes them."""
 
 
 class SourceTree(Protocol):

@@ -146,7 +146,9 @@ def progress(root: Path, journal: Journal) -> Interrupted:
     sorted_paths: dict[str, list[str]] = {"written": [], "pending": [], "damaged": []}
     for entry in journal.entries:
         sorted_paths[_condition(root, entry)].append(entry.path)
-    return Interrupted(journal.operation, **{name: tuple(paths) for name, paths in sorted_paths.items()})
+    new = {entry.path for entry in journal.entries if entry.before is None}
+    made = tuple(path for path in sorted_paths["written"] if path in new)
+    return Interrupted(journal.operation, **{name: tuple(paths) for name, paths in sorted_paths.items()}, made=made)
 
 
 def _condition(root: Path, entry: Entry) -> str:

@@ -26,6 +26,9 @@ COUNT = 6
 """What an apply or revert changes: four files, patchkit's record and RECORD."""
 
 
+MADE = "that it had made"
+
+
 def killed(tree: Path, series: Path, command: str, *, written: int) -> None:
     """Kill ``command`` once so many files have their new content."""
     placed = 0
@@ -67,13 +70,21 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path / "tree"
 
 
-@pytest.mark.parametrize("written", [0, 1, 3, 6])
-def test_a_killed_apply_is_told_and_the_next_apply_undoes_it_first_says_so_and_succeeds(
-    made_up: Command, tree: Path, series: Path, written: int
+@pytest.mark.parametrize(
+    ("written", "left_by_it", "undone"),
+    [
+        (0, "0 files have their new content, 6 their old one", "0 files were put back"),
+        (1, "1 file has its new content, 5 their old one", "1 file was put back"),
+        (5, "5 files have their new content, 1 its old one", f"3 files were put back, 2 files {MADE} were removed"),
+        (6, "6 files have their new content, 0 their old one", f"4 files were put back, 2 files {MADE} were removed"),
+    ],
+)
+def test_a_killed_apply_is_told_and_the_next_apply_undoes_it_first_says_so_and_succeeds(  # noqa: PLR0917 - a table
+    made_up: Command, tree: Path, series: Path, written: int, left_by_it: str, undone: str
 ) -> None:
     killed(tree, series, "apply", written=written)
     left = seen(tree)
-    message = f"an earlier apply was interrupted: {written} files have their new content, {6 - written} their old one"
+    message = f"an earlier apply was interrupted: {left_by_it}"
     for command in ("status", "verify"):
         ran = made_up(command, "--in", tree)
         assert ran.code == 1
@@ -83,7 +94,7 @@ def test_a_killed_apply_is_told_and_the_next_apply_undoes_it_first_says_so_and_s
         assert seen(tree) == left
 
     ran = made_up("apply", "--in", tree)
-    note = f"an interrupted apply was undone: {written} files were put back"
+    note = f"an interrupted apply was undone: {undone}"
     assert (ran.code, ran.err) == (0, f"note: {note}\n")
     assert ran.out.splitlines()[-2:] == [f"  note: {note}", "applied (4 files and the record)"]
     assert {path: (tree / path).read_bytes() for path in TOUCHED} == {path: PATCHED["2.0"][path] for path in TOUCHED}
@@ -99,7 +110,10 @@ def test_a_killed_apply_is_undone_by_revert_and_nothing_is_left_of_it(
     ran = made_up("revert", "--in", tree)
 
     assert (ran.code, ran.out.splitlines()[-1]) == (0, "nothing to revert")
-    assert "  note: an interrupted apply was undone: 3 files were put back" in ran.out.splitlines()
+    assert (
+        f"  note: an interrupted apply was undone: 2 files were put back, 1 file {MADE} was removed"
+        in ran.out.splitlines()
+    )
     assert snapshot(tree) == before
 
 
@@ -143,7 +157,7 @@ def test_a_file_that_was_changed_since_is_named_and_nothing_is_undone(
     told = made_up("status", "--in", tree)
     assert told.code == 1
     assert told.err.startswith(f"error: {path_of('config')}: an earlier apply was interrupted: 5 files")
-    assert "1 were changed since" in told.err.splitlines()[0]
+    assert "1 was changed since" in told.err.splitlines()[0]
 
     for command in ("apply", "revert"):
         ran = made_up(command, "--in", tree)

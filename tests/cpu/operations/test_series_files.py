@@ -72,7 +72,7 @@ def test_a_write_of_the_series_is_undone(series: Path) -> None:
     undo_interrupted_write(series, told)
 
     assert (series / "own" / "patch.yaml").read_bytes() == TEXT
-    assert told.lines == ["note: an interrupted regenerate was undone: 1 files were put back"]
+    assert told.lines == ["note: an interrupted regenerate was undone: 1 file was put back"]
 
 
 def of_versions(series: Path, old: bytes | None, new: bytes | None) -> Path:
@@ -101,7 +101,7 @@ def test_what_a_write_of_the_series_adds_to_its_versions_above_is_taken_back(ser
 
     assert new != old
     assert file.read_bytes() == old
-    assert told.lines == ["note: an interrupted regenerate was undone: 1 files were put back"]
+    assert told.lines == ["note: an interrupted regenerate was undone: 1 file was put back"]
 
 
 def another_digest(text: bytes) -> bytes:

@@ -524,7 +524,7 @@ def test_a_journal_removes_no_folder_behind_a_link(tmp_path: Path) -> None:
     (root / "lnk").symlink_to(tmp_path / "outside")
     before = snapshot(tmp_path / "outside")
 
-    assert undo(root) == Interrupted("x", ("new/made.py",), (), ())
+    assert undo(root) == Interrupted("x", ("new/made.py",), (), (), made=("new/made.py",))
     assert snapshot(tmp_path / "outside") == before
     assert contents(root) == OLD
     assert ((root / "lnk").is_symlink(), (root / "new").exists()) == (True, False)
