@@ -154,7 +154,9 @@ def open_tree(folder: Path | None, upstream: Upstream, *, installed: bool, megat
 
         return seen(WheelTree(folder), upstream)
     if folder is not None and not folder.exists():
-        raise NotATreeError(f"{folder} does not exist")
+        raise NotATreeError(
+            f"{folder} does not exist", hint="name a checkout, a plain folder, site-packages or a wheel with --in"
+        )
     if folder is None and not is_here(upstream):
         raise NotATreeError(
             f"the current directory holds no {upstream.packages[0]}",

@@ -48,6 +48,9 @@ def shared(state_dir: Path, tree: str) -> Iterator[None]:
 
     Raises TreeBusyError while one is at work, UnsafePathError.
     """
+    with suppress(FileNotFoundError):
+        # What a link leads to is another tree's.
+        _refuse_no_folder(state_dir)
     descriptor = None
     # Where nobody left a lock there is nobody to wait for; who may not read it may not write the tree either.
     with suppress(OSError):
@@ -66,8 +69,7 @@ def _locked_file(state_dir: Path, tree: str) -> int:
         with suppress(FileExistsError):
             state_dir.mkdir()
         try:
-            if not stat.S_ISDIR(state_dir.lstat().st_mode):
-                raise UnsafePathError(f"{state_dir} is no folder, and patchkit keeps its notes there")
+            _refuse_no_folder(state_dir)
             descriptor = _open(state_dir / _NAME, os.O_RDWR | os.O_CREAT)
         except FileNotFoundError:
             continue  # the holder removed the folder between two of our calls
@@ -83,6 +85,16 @@ def _locked_file(state_dir: Path, tree: str) -> int:
             os.close(descriptor)
             raise
         os.close(descriptor)
+
+
+def _refuse_no_folder(state_dir: Path) -> None:
+    """Raise UnsafePathError for anything else in the place of the state folder, FileNotFoundError without one."""
+    mode = state_dir.lstat().st_mode
+    if not stat.S_ISDIR(mode):
+        raise UnsafePathError(
+            f"{state_dir} is {kind_of(mode)}, and patchkit keeps its notes in a folder of that name",
+            hint=f"put it elsewhere: {state_dir.name} is patchkit's own",
+        )
 
 
 def _open(file: Path, flags: int) -> int:

@@ -26,6 +26,9 @@ from .conftest import Command, Ran
 SCHEMA = json.loads((Path(package.__file__).parent / "schemas" / "report.schema.json").read_text())
 
 
+IN = "name a checkout, a plain folder, site-packages or a wheel with --in"
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A folder with the made-up 2.0."""
@@ -289,7 +292,7 @@ def test_json_and_text_come_from_the_same_report(made_up: Command, tree: Path) -
             2,
             ("unknown release '9.9'", "supported: v1.0, v1.1, v2.0, main"),
         ),
-        (["status", "--in", "nowhere", "--format=json"], 4, ("nowhere does not exist", None)),
+        (["status", "--in", "nowhere", "--format=json"], 4, ("nowhere does not exist", IN)),
         (
             ["revert", "--format", "json", "--in", "nowhere", "--installed"],
             2,

@@ -727,15 +727,36 @@ def test_a_link_is_never_followed(tmp_path: Path, path: str) -> None:
         assert snapshot(tmp_path) == before
 
 
-def test_a_state_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "outside").mkdir()
+@pytest.mark.parametrize(
+    ("kind", "make"),
+    [
+        ("a link", lambda place: place.symlink_to("../outside")),
+        ("a file", Path.touch),
+        ("a named pipe", os.mkfifo),
+    ],
+)
+def test_a_state_folder_that_is_none_is_refused_with_what_to_do_and_no_link_is_followed(
+    tmp_path: Path, kind: str, make: Callable[[Path], None]
+) -> None:
+    """Not even to look: the journal there, and the lock, are another tree's."""
+    cut_short(tmp_path / "other", after=2)
+    (tmp_path / "other" / ".patchkit").rename(tmp_path / "outside")
     root = tree(tmp_path / "t")
-    (root / ".patchkit").symlink_to(tmp_path / "outside")
+    make(root / ".patchkit")
+    before = snapshot(tmp_path / "outside")
+    looks: list[Callable[[], object]] = [lambda: write(root, {"a.py": b"new\n"})]
+    if kind == "a link":
+        # Elsewhere there is no journal to look at.
+        looks += [lambda: left_behind(root), lambda: undo(root)]
+    for look in looks:
+        with pytest.raises(UnsafePathError) as caught:
+            look()
+        assert (caught.value.message, caught.value.hint) == (
+            f"{root / '.patchkit'} is {kind}, and patchkit keeps its notes in a folder of that name",
+            "put it elsewhere: .patchkit is patchkit's own",
+        )
 
-    with pytest.raises(UnsafePathError):
-        write(root, {"a.py": b"new\n"})
-
-    assert list((tmp_path / "outside").iterdir()) == []
+    assert snapshot(tmp_path / "outside") == before
 
 
 @pytest.mark.parametrize(
