@@ -7,20 +7,22 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from patchkit.core.kept_names import leads_into_state
+from patchkit.core.paths import shown
 from patchkit.core.upstream import VersionsDocument
-from patchkit.errors import InterruptedWriteError, SourceError, WriteFailedError
+from patchkit.errors import InterruptedWriteError, SourceError, UnsafePathError, WriteFailedError
 from patchkit.operations.undo import undone
 from patchkit.progress import Reporter
 from patchkit.reading import Together
 from patchkit.store.documents import parse_document
-from patchkit.store.edit_room import ROOM, leads_into_room
+from patchkit.store.edit_room import ROOM
 from patchkit.store.files import entries
 from patchkit.store.location import VERSIONS, versions_file
 from patchkit.store.unreadable import unreadable
 from patchkit.store.versions import load_versions, only_adds
+from patchkit.store.written_files import is_written
 from patchkit.trees import transaction
 from patchkit.trees.journal import Entry
+from patchkit.trees.paths import checked
 
 STATE = ".patchkit"
 """Folder of lock and journal below that of the series; it goes away with them."""
@@ -79,6 +81,7 @@ def write_series_files(
     edits: dict[str, bytes | None] = {_path(path, folder, root): content for path, content in files.items()}
     edits |= {_path(path, folder, root): None for path in removed}
     try:
+        _refuse_others(place, edits)
         known = {_path(path, folder, root): content for path, content in expected.items()}
         transaction.write_all(root, edits, operation=operation, state_dir=place / STATE, expected=known)
     except BaseException:
@@ -107,19 +110,26 @@ def undo_interrupted_write(folder: Path, reporter: Reporter) -> None:
         reporter.note(undone(found))
 
 
+def _refuse_others(place: Path, edits: Iterable[str]) -> None:
+    """Raise UnsafePathError for a file that the undo of this write would not put back."""
+    own = _Own(place)
+    for path in edits:
+        if not own(checked(path), False):  # noqa: FBT003 - the type of trees.journal.Own
+            raise UnsafePathError(f"{shown(path)} is no file of a series that patchkit writes")
+
+
 class _Own:
-    """Which files, and folders, a write of a series may have made, by path from ``_root``."""
+    """Which files a write of a series may change, and which folders it may make, by path from ``_root``."""
 
     def __init__(self, place: Path) -> None:
         inside = place.relative_to(_root(place)).as_posix()
         self._start = "" if inside == "." else f"{inside}/"
         self._versions = VERSIONS if self._start and versions_file(place) == _root(place) / VERSIONS else None
 
-    def __call__(self, path: str) -> bool:
-        inside = path.removeprefix(self._start)
-        if not path.startswith(self._start) or leads_into_state(inside) or leads_into_room(inside):
-            return path == self._versions
-        return True
+    def __call__(self, path: str, is_folder: bool) -> bool:  # noqa: FBT001 - the type of trees.journal.Own
+        if path.startswith(self._start) and is_written(path.removeprefix(self._start), folder=is_folder):
+            return True
+        return path == self._versions and not is_folder
 
 
 class _Versions:

@@ -21,7 +21,7 @@ from patchkit.errors import StoreError
 from patchkit.reading import kind_of
 from patchkit.store.files import refuse_link, refuse_links_towards
 from patchkit.store.location import VERSIONS, versions_file
-from patchkit.store.rebase_files import why_not_written
+from patchkit.store.written_files import why_not_written
 
 SCHEMA = 2
 LIST = "list.yaml"

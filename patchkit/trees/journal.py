@@ -65,11 +65,11 @@ class Journal:
         }
 
 
-Own: TypeAlias = Callable[[str], bool]
-"""Tells whether a path from the root, of a file or folder, is one that a journal may name."""
+Own: TypeAlias = Callable[[str, bool], bool]
+"""Tells whether a path from the root is one that a journal may name, and the second says whether for a folder."""
 
 
-def anywhere(_path: str) -> bool:
+def anywhere(_path: str, _folder: bool) -> bool:  # noqa: FBT001 - the type of Own
     """Say so of every path."""
     return True
 
@@ -214,9 +214,11 @@ def _discard(folder: Path) -> None:
 def _refuse_other_names(journal: Journal, own: Own, state_dir: Path) -> None:
     """Raise InterruptedWriteError where a name is none that a write from here could have."""
     # A tree of a stranger may come with a journal. A name made of its parts must lead nowhere else either.
-    for path in (*journal.folders, *(entry.path for entry in journal.entries)):
-        if not own(checked(path)):
-            raise _unreadable(state_dir, f"{path!r} is no file that was written from here")
+    named = [*((path, True) for path in journal.folders), *((entry.path, False) for entry in journal.entries)]
+    for path, is_folder in named:
+        if not own(checked(path), is_folder):
+            what = "folder that was made" if is_folder else "file that was written"
+            raise _unreadable(state_dir, f"{path!r} is no {what} from here")
     seen: set[str] = set()
     for entry in journal.entries:
         # Temporary files are told apart by the path of their entry.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from trees.reporters import Told
-from trees.snapshots import lay, nested, snapshot
+from trees.snapshots import contents, lay, nested, snapshot
 
 from patchkit.core.blobs import blob_id
 from patchkit.core.upstream import PinnedCommit
@@ -42,11 +42,18 @@ OUTSIDE = [
     "patches/megatron/.patchkit/manifest.json",
     "patches/megatron/.PATCHKIT/manifest.json",
     "patches/megatron/.rebase/open.yaml",
+    "patches/megatron/README.md",
+    "patches/megatron/.gitignore",
+    "patches/megatron/setup.py",
+    "patches/megatron/own/conftest.py",
+    "patches/megatron/own/variants/a/b.patch",
+    "patches/megatron/generated/patch.yaml",
+    "patches/megatron/SERIES.YAML",
 ]
 
 
 @pytest.mark.parametrize("path", OUTSIDE)
-def test_a_planted_journal_makes_no_file_outside_of_the_series_or_in_its_rooms(series: Path, path: str) -> None:
+def test_a_planted_journal_makes_no_file_that_no_command_writes(series: Path, path: str) -> None:
     place = planted(series, path)
     before = snapshot(series.parents[1])
     with pytest.raises(InterruptedWriteError) as caught:
@@ -58,12 +65,13 @@ def test_a_planted_journal_makes_no_file_outside_of_the_series_or_in_its_rooms(s
 
 
 def test_a_planted_journal_removes_no_folder_outside_of_the_series(series: Path) -> None:
-    (series.parents[1] / "empty").mkdir()
-    planted(series, "patches/megatron/new.yaml", ("empty",))
-    with pytest.raises(InterruptedWriteError, match="'empty' is no file that was written from here"):
-        undo_interrupted_write(series, silent)
+    for path in ("empty", "patches/megatron/docs/empty"):
+        (series.parents[1] / path).mkdir(parents=True)
+        planted(series, "patches/megatron/lock.yaml", (path,))
+        with pytest.raises(InterruptedWriteError, match=f"{path!r} is no folder that was made from here"):
+            undo_interrupted_write(series, silent)
 
-    assert (series.parents[1] / "empty").is_dir()
+        assert (series.parents[1] / path).is_dir()
 
 
 def test_a_write_of_the_series_is_undone(series: Path) -> None:
@@ -141,14 +149,43 @@ def test_the_versions_above_are_somebody_elses_where_the_series_has_its_own(seri
         undo_interrupted_write(series, silent)
 
 
-def test_a_series_that_stands_alone_has_all_of_its_folder_undone_but_the_rooms(tmp_path: Path) -> None:
+WRITTEN = [
+    "series.yaml",
+    "lock.yaml",
+    "upstream_versions.yaml",
+    "generated/v1.patch",
+    "resolutions/one.yaml",
+    "own/patch.yaml",
+    "own/variants/v1.patch",
+]
+"""What commands write of a series."""
+
+
+@pytest.mark.parametrize("path", WRITTEN)
+def test_a_series_that_stands_alone_has_all_that_commands_write_undone(tmp_path: Path, path: str) -> None:
     alone = tmp_path / "alone"
-    planted(alone, "conftest.py")
+    folders = {"generated/v1.patch": ("generated",), "own/variants/v1.patch": ("own", "own/variants")}.get(path, ())
+    planted(alone, path, folders)
     undo_interrupted_write(alone, silent)
-    assert (alone / "conftest.py").read_bytes() == TEXT
-    planted(alone, ".rebase/open.yaml")
-    with pytest.raises(InterruptedWriteError, match=r"'\.rebase/open\.yaml' is no file that was written from here"):
+    assert contents(alone) == {path: TEXT}
+
+
+@pytest.mark.parametrize("path", [".rebase/open.yaml", "conftest.py", "own"])
+def test_a_series_that_stands_alone_has_nothing_else_undone(tmp_path: Path, path: str) -> None:
+    alone = tmp_path / "alone"
+    planted(alone, path)
+    with pytest.raises(InterruptedWriteError, match=f"{re.escape(repr(path))} is no file that was written from here"):
         undo_interrupted_write(alone, silent)
+
+
+def test_nothing_is_written_that_an_undo_would_not_put_back(series: Path) -> None:
+    lay(series, {"README.md": b"mine"})
+    before = snapshot(series)
+    edits: list[tuple[dict[Path, bytes], list[Path]]] = [({}, [series / "README.md"]), ({series / "x": b""}, [])]
+    for files, removed in edits:
+        with pytest.raises(UnsafePathError, match=r"is no file of a series that patchkit writes$"):
+            write_series_files(series, files, removed, operation="import", expected={})
+    assert snapshot(series) == before
 
 
 @pytest.mark.parametrize("outside", ["precious", "../elsewhere"])
@@ -159,7 +196,7 @@ def test_a_folder_of_the_series_that_is_a_link_is_not_written_through_or_cleared
     theirs = lay(series.parents[1] / outside, {"mine.patch": b"mine"})
     place.symlink_to(theirs)
     before = snapshot(theirs)
-    edits: list[tuple[dict[Path, bytes], list[Path]]] = [({}, [place / "mine.patch"]), ({place / "x": b"x"}, [])]
+    edits: list[tuple[dict[Path, bytes], list[Path]]] = [({}, [place / "mine.patch"]), ({place / "x.patch": b"x"}, [])]
     for files, removed in edits:
         with pytest.raises(UnsafePathError) as caught:
             write_series_files(series, files, removed, operation="regenerate", expected={})
@@ -170,9 +207,9 @@ def test_a_folder_of_the_series_that_is_a_link_is_not_written_through_or_cleared
 def test_a_series_that_is_reached_through_a_link_is_written(series: Path, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(series)
-    write_series_files(link, {link / "new": b"x"}, [link / "lock.yaml"], operation="import", expected={})
+    write_series_files(link, {link / "new/patch.yaml": b"x"}, [link / "lock.yaml"], operation="import", expected={})
 
-    assert ((series / "new").read_bytes(), (series / "lock.yaml").exists()) == (b"x", False)
+    assert ((series / "new" / "patch.yaml").read_bytes(), (series / "lock.yaml").exists()) == (b"x", False)
 
 
 @pytest.mark.parametrize("depth", [257, sys.getrecursionlimit() + 100])

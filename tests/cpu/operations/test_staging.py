@@ -46,7 +46,7 @@ def test_what_is_done_to_the_copy_is_done_to_the_series_on_commit_and_not_before
 
 def test_what_another_process_wrote_meanwhile_is_neither_overwritten_nor_removed(series: Path) -> None:
     """Another import: its patch is in series.yaml and in a folder that the copy does not have."""
-    for name, text in (("series.yaml", "mine"), ("more.yaml", "new")):
+    for name, text in (("series.yaml", "mine"), ("generated/more.patch", "new")):
         kept = contents(series)
         with staged(series) as stage:
             (stage.folder / name).write_text(text)

@@ -1,8 +1,8 @@
-"""Which files of a series a rebase writes, and which it removes.
+"""Which files of a series patchkit writes, and which of them a rebase writes and removes.
 
-It makes no patch and takes none away, and what a person wrote beside the patches is not its business: README.md,
-series.yaml or a .gitignore. Whoever finds a write of a rebase in a series that came from somewhere knows by this which
-is none.
+What a person has beside the patches is not its business: README.md, a .gitignore, a script. And a rebase makes no patch
+and takes none away. Whoever finds a write that was cut short in a series that came from somewhere knows by this which
+is none of ours.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from patchkit.core.kept_names import why_kept
 from patchkit.core.paths import why_outside
 from patchkit.core.series import ROOMS
 from patchkit.store.edit_room import leads_into_room
-from patchkit.store.location import VERSIONS
+from patchkit.store.location import SERIES, VERSIONS
 from patchkit.store.lock import GENERATED, LOCK
 from patchkit.store.memory import RESOLUTIONS
 
@@ -23,6 +23,7 @@ _TOP = frozenset({LOCK, VERSIONS})
 _GENERATED = re.compile(rf"{GENERATED}/[^/]+\.patch")
 _RESOLUTION = re.compile(rf"{RESOLUTIONS}/[^/]+\.yaml")
 _OF_A_PATCH = re.compile(r"([a-z0-9][a-z0-9-]*)/(?:patch\.yaml|variants/[^/]+\.patch)")
+_FOLDER = re.compile(rf"{GENERATED}|{RESOLUTIONS}|([a-z0-9][a-z0-9-]*)(?:/variants)?")
 _LONGEST = 255
 """Bytes of one name that systems take (NAME_MAX)."""
 
@@ -42,6 +43,21 @@ def why_not_written(series: Path, path: str, *, removed: bool) -> str | None:
     if reason is not None or _GENERATED.fullmatch(path):
         return reason
     return _REMOVES if removed else _why_never_written(series, path)
+
+
+def is_written(path: str, *, folder: bool = False) -> bool:
+    """Tell whether some command may write or remove the file ``path`` of a series, or make the ``folder`` for one.
+
+    ``path`` is one from the folder of the series, with slashes.
+    """
+    if why_outside(path) or why_kept(path) or _why_no_place(path):
+        return False
+    if folder:
+        return _FOLDER.fullmatch(path) is not None
+    if path == SERIES or path in _TOP or _GENERATED.fullmatch(path) or _RESOLUTION.fullmatch(path):
+        return True
+    found = _OF_A_PATCH.fullmatch(path)
+    return found is not None and found[1] not in ROOMS
 
 
 def _why_no_place(path: str) -> str | None:
