@@ -114,10 +114,16 @@ def _size(path: Path) -> int:
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a regular file, as hexadecimal digits, read in pieces. Raises OSError as read_regular."""
     found = hashlib.sha256()
+    for piece in pieces(path):
+        found.update(piece)
+    return found.hexdigest()
+
+
+def pieces(path: Path) -> Iterator[bytes]:
+    """Yield the bytes of a regular file in pieces. Raises OSError as read_regular."""
     with _regular(path) as file:
         while piece := file.read(_PIECE):
-            found.update(piece)
-    return found.hexdigest()
+            yield piece
 
 
 @contextmanager

@@ -5,7 +5,10 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,6 +23,11 @@ from patchkit.store.location import default_patches, series_option, versions_fil
 from patchkit.store.lock import LOCK, load_lock
 from patchkit.store.series import load_series
 from patchkit.store.versions import load_versions
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from patchkit.trees.package_indexes import PackageIndexes
 
 
 class Workspace(msgspec.Struct, frozen=True):
@@ -72,11 +80,13 @@ def fetch_release(
     cache: Path | None = None,
     python: str | None = None,
     exact_platform: bool = False,
+    indexes: PackageIndexes | None = None,
     reporter: Reporter = silent,
 ) -> Path:
     """Return the wheel of a release, from the cache or the package index that pip is configured for.
 
-    Raises UsageError for a target that is no release, and the errors of ``patchkit.trees.index.fetch_wheel``.
+    Whoever fetches several gives the ``indexes`` to ask. Raises UsageError for a target that is no release, and the
+    errors of ``patchkit.trees.index.fetch_wheel``.
     """
     from patchkit.trees.index import fetch_wheel  # noqa: PLC0415 - only fetching needs it
 
@@ -95,32 +105,34 @@ def fetch_release(
         cache=cache or default_cache(),
         python=python,
         exact_platform=exact_platform,
+        indexes=indexes,
         reporter=reporter,
     )
 
 
 def fetch_releases(
-    versions: VersionsDocument, wanted: Sequence[Target], *, cache: Path, reporter: Reporter = silent
+    versions: VersionsDocument,
+    wanted: Sequence[Target],
+    *,
+    cache: Path,
+    indexes: PackageIndexes | None = None,
+    reporter: Reporter = silent,
 ) -> dict[str, TreeError]:
     """Bring the wheels of the releases among ``wanted`` into the cache, several at a time.
 
-    Returns what went wrong, by target name and in the order of ``wanted``: one release that is out of reach says
-    nothing about the others. Of any other error, that of the first target is raised when all are done.
+    Asked are ``indexes``, None: those that pip is set up for. Returns what went wrong, by target name and in the order
+    of ``wanted``: one release that is out of reach says nothing about the others. Of any other error, that of the first
+    target is raised when all are done.
     """
     missing = [
         target for target in wanted if target.release is not None and cached_release(target, cache=cache) is None
     ]
     if not missing:
         return {}
-    from concurrent.futures import ThreadPoolExecutor, as_completed  # noqa: PLC0415 - only a cold cache needs it
+    from patchkit.trees.package_indexes import PackageIndexes  # noqa: PLC0415 - only a cold cache needs it
 
-    what = f"fetching {len(missing)} releases" if len(missing) > 1 else f"fetching {missing[0].title}"
-    reporter.step(what)
-    reporter.count(0, len(missing), what)
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        tasks = {target.name: pool.submit(fetch_release, versions, target, cache=cache) for target in missing}
-        for number, _ in enumerate(as_completed(tasks.values()), start=1):
-            reporter.count(number, len(missing), what)
+    with nullcontext(indexes) if indexes is not None else PackageIndexes() as asking:
+        tasks = _fetched(versions, missing, cache, asking, reporter)
     errors = {name: error for name, task in tasks.items() if (error := task.exception()) is not None}
     for error in errors.values():
         if not isinstance(error, TreeError):
@@ -128,8 +140,39 @@ def fetch_releases(
     return {name: error for name, error in errors.items() if isinstance(error, TreeError)}
 
 
+def _fetched(
+    versions: VersionsDocument, missing: Sequence[Target], cache: Path, indexes: PackageIndexes, reporter: Reporter
+) -> dict[str, Future[Path]]:
+    """Return, by target name, what became of each fetch when all are done."""
+    from concurrent.futures import ThreadPoolExecutor, wait  # noqa: PLC0415 - only a cold cache needs it
+
+    what = f"fetching {len(missing)} releases" if len(missing) > 1 else f"fetching {missing[0].title}"
+    reporter.step(what)
+    reporter.count(0, len(missing), what)
+    before = indexes.received
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        fetch = partial(fetch_release, versions, cache=cache, indexes=indexes)
+        tasks = {target.name: pool.submit(fetch, target) for target in missing}
+        try:
+            left, done = set(tasks.values()), 0
+            while left:
+                ended, left = wait(left, _SHOWN_EVERY, return_when="FIRST_COMPLETED")
+                size = f"{(indexes.received - before) / 2**20:.1f} MiB"
+                for number in range(done + 1, done + len(ended) + 1) if ended else (done,):
+                    reporter.count(number, len(missing), f"{what} ({size})")
+                done += len(ended)
+        except BaseException:
+            # Whoever gives up waits for nothing that is on its way or has not begun.
+            indexes.give_up()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return tasks
+
+
 _AT_ONCE = 6
 """Downloads that run at the same time; more of them only wait for each other."""
+_SHOWN_EVERY = 0.25
+"""Seconds after which it is told how much has come, where no release is finished before."""
 
 
 def cached_release(target: Target, *, cache: Path | None = None) -> Path | None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from patchkit.errors import IndexUnavailableError
 from patchkit.progress import Reporter, silent
-from patchkit.trees.index_session import IndexFile, Source
-from patchkit.trees.pip_settings import PipSettings, pip_settings
+from patchkit.trees.package_indexes import PackageIndexes
 
 if TYPE_CHECKING:
     from packaging.version import Version
+
+    from patchkit.trees.index_session import IndexFile, Source
 
 _NO_NETWORK = "pip's index-url, extra-index-url and find-links say where to look; --git REPO needs no network"
 
@@ -60,24 +62,28 @@ class _Files:
     yanked: str | None = None
 
 
-def list_releases(distribution: str, *, reporter: Reporter = silent) -> Listing:
+def list_releases(distribution: str, *, indexes: PackageIndexes | None = None, reporter: Reporter = silent) -> Listing:
     """Ask every package index, and every folder or page of links, for the wheels of ``distribution``.
 
-    Asked is what pip would ask, with its credentials, proxy and certificates; nothing is kept. An index that gives no
-    answer does not hide the others: ``Listing.problems`` tells of it. Versions that no index of the public may have
-    (with a local part or an epoch) are left out. Raises IndexUnavailableError when no index has the distribution.
+    Asked is what pip would ask, with its credentials, proxy and certificates, or what ``indexes`` was told already. An
+    index that gives no answer does not hide the others: ``Listing.problems`` tells of it. Versions that no index of the
+    public may have (with a local part or an epoch) are left out. Raises IndexUnavailableError when no index has the
+    distribution.
     """
-    settings = pip_settings()
+    with nullcontext(indexes) if indexes is not None else PackageIndexes() as asking:
+        return _listing(distribution, asking, reporter)
+
+
+def _listing(distribution: str, indexes: PackageIndexes, reporter: Reporter) -> Listing:
     found: dict[Version, _Files] = {}
     problems: list[str] = []
     contradictions: list[str] = []
     # A user without an index has what the links have, and that is no answer about upstream.
-    complete = not settings.no_index
+    complete = indexes.has_index()
     asked: list[str] = []
-    for kind, url in _sources(settings):
-        source = Source(settings, kind, url)
+    for source in indexes.sources():
         reporter.step(f"looking for releases of {distribution} at {source.label}")
-        files = source.files(distribution)
+        files = indexes.files(source, distribution)
         if source.problem is not None:
             complete = False
             problems.append(f"no answer from {source.label}: {source.problem}")
@@ -90,14 +96,6 @@ def list_releases(distribution: str, *, reporter: Reporter = silent) -> Listing:
         raise IndexUnavailableError(f"no package index has {distribution}: {why}", hint=_NO_NETWORK)
     releases = tuple(_release(version, found[version]) for version in sorted(found))
     return Listing(releases, tuple(problems), tuple(contradictions), complete)
-
-
-def _sources(settings: PipSettings) -> Iterator[tuple[str, str | None]]:
-    """Yield kind and place of every source, in pip's order; no place: the index that the library knows."""
-    if not settings.no_index:
-        yield "index", settings.index_url
-        yield from (("index", url) for url in settings.extra_index_urls)
-    yield from (("links", place) for place in settings.find_links)
 
 
 def _take(source: Source, files: Iterable[IndexFile], found: dict[Version, _Files]) -> Iterator[str]:

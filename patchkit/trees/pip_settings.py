@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from patchkit.errors import IndexUnavailableError
@@ -19,7 +20,7 @@ _OWN_SETTINGS = {
 }
 _LINE = re.compile(r"^(?P<section>:env:|[^.=\s]+)\.(?P<name>[^=\s]+)=(?P<value>['\"].*['\"])$")
 _SECTIONS = ("global", "download", ":env:")
-"""What counts for `pip download`, with which wheels are fetched; a later one wins, as pip's configuration says."""
+"""What counts for `pip download`, since that is what is done here; a later one wins, as pip's configuration says."""
 _TRUE = ("y", "yes", "t", "true", "on", "1")
 _TIMEOUT = 15.0
 """pip's own default, in seconds."""
@@ -45,10 +46,13 @@ class PipSettings:
     """Whether a keyring may be asked for a password."""
 
 
-def pip_settings() -> PipSettings:
-    """Ask pip for its settings: those of its files and of the environment. Raises IndexUnavailableError."""
+def pip_settings(*, meanwhile: Callable[[], None] = lambda: None) -> PipSettings:
+    """Ask pip for its settings: those of its files and of the environment. Raises IndexUnavailableError.
+
+    ``meanwhile`` is called while pip, a process of its own, takes its half of a second.
+    """
     options: dict[str, str] = {}
-    found = _parsed(_config_list())
+    found = _parsed(_config_list(meanwhile))
     for section in _SECTIONS:
         # pip takes no notice of empty values.
         options.update({name: value for (at, name), value in found.items() if at == section and value})
@@ -74,23 +78,29 @@ def _parsed(printed: str) -> dict[tuple[str, str], str]:
     return {(match["section"], match["name"]): str(ast.literal_eval(match["value"])) for match in matches}
 
 
-def _config_list() -> str:
+def _config_list(meanwhile: Callable[[], None]) -> str:
     import subprocess  # noqa: PLC0415 - needed here alone
     import sys  # noqa: PLC0415
 
-    done = subprocess.run(
+    with subprocess.Popen(
         [sys.executable, "-m", "pip", "config", "list"],
-        check=False,
         env={**os.environ, **_OWN_SETTINGS},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         encoding="utf-8",
         errors="replace",
-    )
-    if done.returncode == 0:
-        return done.stdout
-    said = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-    missing = "No module named pip" in done.stderr
+    ) as pip:
+        try:
+            meanwhile()
+            printed, complaint = pip.communicate()
+        except BaseException:
+            pip.kill()
+            raise
+    if pip.returncode == 0:
+        return printed
+    said = [line.strip() for line in (complaint or printed).splitlines() if line.strip()]
+    missing = "No module named pip" in complaint
     raise IndexUnavailableError(
         f"pip cannot say which package index to look at: {said[-1] if said else 'it printed nothing'}",
         hint="install pip for the Python that runs patchkit" if missing else "correct what `pip config list` says",

@@ -12,28 +12,40 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pip._internal.cli.main import main as pip
-from pip._internal.commands import configuration, download
-from pip._internal.metadata import importlib
-from pip._internal.network import session
-from pip._internal.resolution.resolvelib import resolver
+from pip._internal.commands import configuration
 
 PIP = [sys.executable, "-m", "pip"]
-IMPORTED = (configuration, download, importlib, resolver)
+IMPORTED = (configuration,)
 """What pip imports when it is asked for."""
 
-_run = subprocess.run
+_popen = subprocess.Popen
 
 
 def use() -> None:
-    """From now on ``subprocess.run`` forks where it is asked for pip."""
-    # It starts three programs to tell an index on what it runs.
-    session.user_agent = lambda: "pip"
-    subprocess.run = _forking  # type: ignore[assignment]  # the options that are asked for
+    """From now on ``subprocess.Popen`` forks where it is asked for pip."""
+    subprocess.Popen = _forking  # type: ignore[assignment, misc]  # the options that are asked for
 
 
-def _forking(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[Any]:
+class _Done:
+    """A process that has ended."""
+
+    def __init__(self, returncode: int, out: str, error: str | None) -> None:
+        self.returncode = returncode
+        self._said = out, error
+
+    def __enter__(self) -> _Done:
+        return self
+
+    def __exit__(self, *_why: object) -> None:
+        pass
+
+    def communicate(self) -> tuple[str, str | None]:
+        return self._said
+
+
+def _forking(command: Sequence[str], **options: Any) -> subprocess.Popen[Any] | _Done:
     if list(command[:3]) != PIP:
-        return _run(command, **options)
+        return _popen(command, **options)
     sys.audit("subprocess.Popen", command[0], command, None, options["env"])
     apart = options.get("stderr") != subprocess.STDOUT
     with os.fdopen(os.memfd_create("out"), "rb") as out, os.fdopen(os.memfd_create("error"), "rb") as error:
@@ -44,7 +56,7 @@ def _forking(command: Sequence[str], **options: Any) -> subprocess.CompletedProc
         out.seek(0)
         error.seek(0)
         said = out.read().decode(errors="replace"), error.read().decode(errors="replace") if apart else None
-    return subprocess.CompletedProcess(command, code, *said)
+    return _Done(code, *said)
 
 
 def _be_pip(words: Sequence[str], environment: Mapping[str, str], out: int, error: int) -> None:

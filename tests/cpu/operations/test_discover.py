@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from trees.indexes import JSON, Index, anchor, html_page, index, json_file, json_page, lay_index
+from trees.indexes import JSON, Index, anchor, html_page, index, json_file, json_page, lay_index, quick_settings
 from trees.repositories import git, record
 from trees.snapshots import lay, snapshot
 
@@ -17,7 +16,6 @@ from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import TreeError
 from patchkit.operations.discover import Discovered, discover
 from patchkit.trees.index_listing import ListedRelease
-from patchkit.trees.pip_settings import PipSettings
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
 ONE, TWO = b"one\n", b"two\n"
@@ -72,12 +70,7 @@ def with_release(versions: VersionsDocument, version: str, **changes: object) ->
 def quick_pip(monkeypatch: pytest.MonkeyPatch) -> None:
     """What pip would say of its environment, without the half second that it takes to say it."""
 
-    def settings() -> PipSettings:
-        extra = tuple(os.environ.get("PIP_EXTRA_INDEX_URL", "").split())
-        index_url, none = os.environ.get("PIP_INDEX_URL"), "PIP_NO_INDEX" in os.environ
-        return PipSettings(index_url=index_url, extra_index_urls=extra, no_index=none)
-
-    monkeypatch.setattr("patchkit.trees.index_listing.pip_settings", settings)
+    monkeypatch.setattr("patchkit.trees.package_indexes.pip_settings", quick_settings)
 
 
 @pytest.fixture
@@ -86,7 +79,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
     monkeypatch.delenv("PIP_NO_INDEX")
     for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("patchkit.trees.index_session._PAUSE", 0)
+    monkeypatch.setattr("patchkit.trees.index_client._PAUSE", 0)
     with index() as made:
         monkeypatch.setenv("PIP_INDEX_URL", f"{made.url}/simple")
         serve(made, json_file(wheel("1.0"), A), json_file(wheel("1.1"), A))

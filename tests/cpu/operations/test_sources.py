@@ -120,8 +120,8 @@ def test_one_release_that_cannot_be_fetched_does_not_stop_the_others(
 
     assert failed == {"1.1": out_of_reach}
     assert sorted(asked) == ["1.0", "1.1", "2.0"]  # main is no release
-    counts = [f"count: {done} of 3: fetching 3 releases" for done in range(4)]
-    assert told.lines == ["step: fetching 3 releases", *counts]
+    counts = [f"count: {done} of 3: fetching 3 releases (0.0 MiB)" for done in (1, 2, 3)]
+    assert told.lines == ["step: fetching 3 releases", "count: 0 of 3: fetching 3 releases", *counts]
 
 
 def test_what_went_wrong_is_told_in_the_order_of_the_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from .indexes import Index, index
 
 
 @pytest.fixture(autouse=True)
@@ -25,3 +29,23 @@ def _hermetic(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """For hundreds of writes: flushing is counted and may fail, but no test pulls the plug."""
     monkeypatch.setattr(os, "fsync", os.fstat)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
+    """The one index that pip is set up for."""
+    monkeypatch.delenv("PIP_NO_INDEX")
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("patchkit.trees.index_client._PAUSE", 0)
+    with index() as made:
+        monkeypatch.setenv("PIP_INDEX_URL", f"{made.url}/simple")
+        yield made
+
+
+@pytest.fixture
+def no_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_args: object, **_kwargs: object) -> None:
+        raise AssertionError("pip was started")
+
+    monkeypatch.setattr(subprocess, "Popen", fail)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+from patchkit.trees.pip_settings import PipSettings
 
 JSON = "application/vnd.pypi.simple.v1+json"
 HTML = "text/html; charset=utf-8"
@@ -23,9 +27,21 @@ class Index:
     """Status, content type and body; 404 for what is not here."""
     asked: list[tuple[str, str | None]] = field(default_factory=list)
     """Path and Authorization of each request."""
+    claims: dict[str, int] = field(default_factory=dict)
+    """Content-Length by path, where it is not that of the body; none where it is below 0."""
+    troubles: dict[str, list[int]] = field(default_factory=dict)
+    """What the first requests of a path get instead: a status, or 0 for half of the body and the end."""
 
     def serve(self, path: str, body: bytes, *, kind: str = HTML, status: int = 200) -> None:
         self.answers[path] = (status, kind, body)
+
+    def serve_wheels(self, *wheels: Path, page: bytes | None = None) -> None:
+        """Serve wheels of megatron-core and, in the JSON form, the page that names them by digest."""
+        files = {wheel.name: wheel.read_bytes() for wheel in wheels}
+        named = [json_file(name, hashlib.sha256(content).hexdigest()) for name, content in files.items()]
+        self.serve("/simple/megatron-core/", json_page(*named) if page is None else page, kind=JSON)
+        for name, content in files.items():
+            self.serve(f"/files/{name}", content, kind="application/octet-stream")
 
 
 @contextmanager
@@ -36,9 +52,16 @@ def index() -> Iterator[Index]:
         def do_GET(self) -> None:
             here.asked.append((self.path, self.headers.get("Authorization")))
             status, kind, body = here.answers.get(self.path, (404, HTML, b"no"))
+            claimed = here.claims.get(self.path, len(body))
+            trouble = here.troubles[self.path].pop(0) if here.troubles.get(self.path) else None
+            if trouble:
+                status, body, claimed = trouble, b"", 0
+            elif trouble == 0:
+                body = body[: len(body) // 2]
             self.send_response(status)
             self.send_header("Location" if 300 <= status < 400 else "Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
+            if claimed >= 0:
+                self.send_header("Content-Length", str(claimed))
             self.end_headers()
             self.wfile.write(body)
 
@@ -86,3 +109,14 @@ def lay_index(root: Path, page: bytes) -> str:
     folder.mkdir(parents=True)
     (folder / "index.html").write_bytes(page)
     return root.as_uri()
+
+
+def quick_settings(**_meanwhile: object) -> PipSettings:
+    """What pip would say of its environment, without the half second that it takes to say it."""
+    told = {name: os.environ.get(f"PIP_{name}", "") for name in ("INDEX_URL", "EXTRA_INDEX_URL", "FIND_LINKS")}
+    return PipSettings(
+        index_url=told["INDEX_URL"] or None,
+        extra_index_urls=tuple(told["EXTRA_INDEX_URL"].split()),
+        find_links=tuple(told["FIND_LINKS"].split()),
+        no_index="PIP_NO_INDEX" in os.environ,
+    )

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import base64
-import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,23 +9,11 @@ import pytest
 from patchkit.errors import IndexUnavailableError
 from patchkit.trees.index_listing import ListedRelease, Listing, list_releases
 
-from .indexes import HTML, JSON, Index, anchor, html_page, index, json_file, json_page, lay_index
+from .indexes import HTML, JSON, Index, anchor, html_page, json_file, json_page, lay_index
 from .wheels import make_wheel, sha256
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
 PAGE = "/simple/megatron-core/"
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
-    """The one index that pip is set up for."""
-    monkeypatch.delenv("PIP_NO_INDEX")
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("patchkit.trees.index_session._PAUSE", 0)
-    with index() as made:
-        monkeypatch.setenv("PIP_INDEX_URL", f"{made.url}/simple")
-        yield made
 
 
 def wheel(version: str, tag: str = "py3-none-any") -> str:
@@ -257,7 +243,7 @@ def test_no_index_that_has_it_is_an_error_and_no_empty_list(server: Index, kind:
 
 def test_no_network_is_an_error_that_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PIP_NO_INDEX")
-    monkeypatch.setattr("patchkit.trees.index_session._PAUSE", 0)
+    monkeypatch.setattr("patchkit.trees.index_client._PAUSE", 0)
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:1/simple")
 
     with pytest.raises(IndexUnavailableError) as caught:
@@ -300,14 +286,16 @@ def test_certificates_that_are_not_there_are_a_reason(
     assert caught.value.message.endswith("/simple: [Errno 2] No such file or directory")
 
 
-def test_a_pip_that_cannot_be_asked_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    done = subprocess.CompletedProcess([], 1, "", f"{sys.executable}: No module named pip\n")
-    monkeypatch.setattr(subprocess, "run", lambda *_args, **_options: done)
+def test_a_pip_that_cannot_be_asked_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\necho "python: No module named pip" >&2\nexit 1\n')
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
 
     with pytest.raises(IndexUnavailableError) as caught:
         list_releases("megatron-core")
     assert (caught.value.message, caught.value.hint) == (
-        f"pip cannot say which package index to look at: {sys.executable}: No module named pip",
+        "pip cannot say which package index to look at: python: No module named pip",
         "install pip for the Python that runs patchkit",
     )
 
