@@ -19,6 +19,7 @@ from patchkit.progress import Reporter, silent
 if TYPE_CHECKING:
     from patchkit.trees.git_program import GitProgram
     from patchkit.trees.index_listing import ListedRelease, Listing
+    from patchkit.trees.package_indexes import PackageIndexes
     from patchkit.trees.release_tags import ReleaseTag
 
 _WHICH = "one of the two is not what was released: find out which, and take that index out of pip's settings"
@@ -67,20 +68,21 @@ def discover(
     repository: Path | GitProgram | None = None,
     pre: bool = False,
     offline: bool = False,
+    indexes: PackageIndexes | None = None,
     reporter: Reporter = silent,
 ) -> Discovered:
     """Look for releases at the package indexes that pip is set up for and, with ``repository``, among its tags.
 
-    Pre-releases and dev builds are found with ``pre`` only, yanked releases always. ``offline`` asks no index. That an
-    index is out of reach, or that a partial clone lacks something, is a note, what a clone has lost a fault; the caller
-    tells from ``index`` and ``tags`` whether anything was looked at. Nothing is written. Raises TreeError when
-    ``repository`` is no git repository.
+    Pre-releases and dev builds are found with ``pre`` only, yanked releases always. ``offline`` asks no index; whoever
+    asks more of them gives the ``indexes``. That an index is out of reach, or that a partial clone lacks something, is
+    a note, what a clone has lost a fault; the caller tells from ``index`` and ``tags`` whether anything was looked at.
+    Nothing is written. Raises TreeError when ``repository`` is no git repository.
     """
     upstream = versions.upstream
     weighed: list[tuple[int, Problem]] = []
     faults: list[Problem] = []
     notes: list[str] = []
-    listing = None if offline else _listing(upstream, notes, reporter)
+    listing = None if offline else _listing(upstream, indexes, notes, reporter)
     tags: tuple[ReleaseTag, ...] | None = None
     clone = None
     if repository is not None:
@@ -106,14 +108,16 @@ def discover(
     )
 
 
-def _listing(upstream: Upstream, notes: list[str], reporter: Reporter) -> Listing | None:
+def _listing(
+    upstream: Upstream, indexes: PackageIndexes | None, notes: list[str], reporter: Reporter
+) -> Listing | None:
     if not upstream.distribution:
         notes.append(f"{upstream.name} is on no package index: its releases are the tags of a clone, --git REPO")
         return None
     from patchkit.trees.index_listing import list_releases  # noqa: PLC0415 - only this asks an index
 
     try:
-        listing = list_releases(upstream.distribution, reporter=reporter)
+        listing = list_releases(upstream.distribution, indexes=indexes, reporter=reporter)
     except IndexUnavailableError as error:
         notes.append(error.message)
         return None

@@ -28,6 +28,7 @@ from patchkit.trees.archive import WheelTree
 from patchkit.trees.index import fetch_wheel
 from patchkit.trees.interface import SourceTree
 from patchkit.trees.layout import seen
+from patchkit.trees.package_indexes import PackageIndexes
 
 
 class Build(Protocol):
@@ -75,14 +76,16 @@ def history_of_builds(
     list_builds: ListBuilds = recorded_builds,
     *,
     cache: Path | None = None,
+    indexes: PackageIndexes | None = None,
     reporter: Reporter = silent,
 ) -> HistoryReport:
-    """Return between which two builds each hunk broke, fetching as few wheels as tell it.
+    """Return between which two builds each hunk broke, fetching (from ``indexes``) as few wheels as tell it.
 
     Two builds on which every hunk is equally bad or good are taken for the ends of a stretch without a change: what
     broke and healed between them is not seen. Raises UsageError for a range without builds, and what fetching raises.
     """
     place = cache or default_cache()
+    indexes = indexes or PackageIndexes()
     workspace = load_workspace(request.patches)
     builds, span = _between(workspace, list_builds(workspace), request.span)
     base = _base(workspace, Version(builds[0].version), request.base, place, reporter)
@@ -92,7 +95,9 @@ def history_of_builds(
 
     def ask(index: int) -> tuple[str, ...]:
         build = builds[index]
-        wheel = fetch_wheel(upstream.distribution, build.version, build.files, cache=place, reporter=reporter)
+        wheel = fetch_wheel(
+            upstream.distribution, build.version, build.files, cache=place, indexes=indexes, reporter=reporter
+        )
         blobs[index] = _learnt(table, seen(WheelTree(wheel), upstream))
         return tuple(_told(table.of(row, blobs[index].get(row.path))) for row in table.rows())
 

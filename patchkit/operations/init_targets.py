@@ -104,12 +104,12 @@ def _of_index(
     from patchkit.trees.archive import WheelTree  # noqa: PLC0415 - zipfile only where a wheel is read
     from patchkit.trees.index import fetch_wheel  # noqa: PLC0415 - only where the index is asked
     from patchkit.trees.index_listing import list_releases  # noqa: PLC0415 - as above
+    from patchkit.trees.package_indexes import PackageIndexes  # noqa: PLC0415 - as above
 
     version = upstream.version_in(name) or name.removeprefix("v")
-    listed = next(
-        (each for each in list_releases(upstream.distribution, reporter=reporter).releases if each.version == version),
-        None,
-    )
+    indexes = PackageIndexes()
+    releases = list_releases(upstream.distribution, indexes=indexes, reporter=reporter).releases
+    listed = next((each for each in releases if each.version == version), None)
     if listed is None or not listed.files:
         return None
     tag = _tag(upstream, version, repository)
@@ -119,7 +119,9 @@ def _of_index(
             f"the package index does not tell when {upstream.distribution} {version} was uploaded",
             hint="--git REPO gives the day of its tag's commit",
         )
-    wheel = WheelTree(fetch_wheel(upstream.distribution, version, listed.files, cache=cache, reporter=reporter))
+    wheel = WheelTree(
+        fetch_wheel(upstream.distribution, version, listed.files, cache=cache, indexes=indexes, reporter=reporter)
+    )
     missing = [package for package in upstream.shipped if next(iter(wheel.paths(package)), None) is None]
     if missing:
         raise TreeError(

@@ -28,6 +28,7 @@ from patchkit.trees.layout import seen
 
 if TYPE_CHECKING:
     from patchkit.trees.git_program import GitProgram
+    from patchkit.trees.package_indexes import PackageIndexes
 
 OpenSource = Callable[[Target], "SourceTree | None"]
 """Gives the upstream tree of a target, or None where it is out of reach."""
@@ -144,6 +145,7 @@ def source_opener(
     there.
     """
     clone: GitProgram | None = None
+    indexes: PackageIndexes | None = None
 
     def open_source(target: Target) -> SourceTree | None:
         if target.release is not None:
@@ -152,7 +154,11 @@ def source_opener(
             if offline:
                 cached = cached_release(target, cache=cache)
                 return None if cached is None else seen(WheelTree(cached), versions.upstream)
-            wheel = fetch_release(versions, target, cache=cache, reporter=reporter)
+            from patchkit.trees import package_indexes  # noqa: PLC0415 - only where an index is asked
+
+            nonlocal indexes
+            indexes = indexes or package_indexes.PackageIndexes()
+            wheel = fetch_release(versions, target, cache=cache, indexes=indexes, reporter=reporter)
             return seen(WheelTree(wheel), versions.upstream)
         if repository is None or target.commit is None:
             return None

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -26,6 +27,9 @@ from patchkit.store.versions import add_releases, load_versions
 from patchkit.trees.archive import WheelTree
 from patchkit.trees.git_program import GitProgram, opened
 from patchkit.trees.layout import seen
+
+if TYPE_CHECKING:
+    from patchkit.trees.package_indexes import PackageIndexes
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +52,16 @@ def update(
     *,
     repository: Path | GitProgram | None = None,
     cache: Path | None = None,
+    indexes: PackageIndexes | None = None,
     reporter: Reporter = silent,
 ) -> Updated:
     """Add the releases of ``discovered`` to the upstream_versions.yaml of the series in ``folder``; one write.
 
     What a release ships and the blob ids of the files that the series touches are those of its wheel, fetched by the
-    digest that the index gave, several at a time; where there is a tag, ``repository`` must have the same. The lock is
-    left alone: the series is not made for these releases yet. Raises UsageError when the file is not the series' own or
-    belongs to an installed patchkit, SourceError, and the errors of ``patchkit.trees.index.fetch_wheel``, of several
-    that of the first release; nothing is written then.
+    digest that the index gave, several at a time (from ``indexes``; None: where pip looks); where there is a tag,
+    ``repository`` must have the same. The lock is left alone: the series is not made for these releases yet. Raises
+    UsageError when the file is not the series' own or belongs to an installed patchkit, SourceError, and the errors of
+    ``patchkit.trees.index.fetch_wheel``, of several that of the first release; nothing is written then.
     """
     path = own_versions_file(folder)
     clone = opened(repository, download=False) if repository is not None else None
@@ -81,7 +86,7 @@ def update(
         unread.append(release)
     place = cache or default_cache()
     targets = [Target(release.version, release.version, None, None, {}, release) for release in unread]
-    failed = fetch_releases(versions, targets, cache=place, reporter=reporter)
+    failed = fetch_releases(versions, targets, cache=place, indexes=indexes, reporter=reporter)
     for unseen, target in zip(unread, targets, strict=True):
         if target.name in failed:
             raise failed[target.name]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from patchkit.core.report import Problem
 from patchkit.core.upstream import Release
 from patchkit.core.upstream_report import FoundRelease, TargetAnswer, UpstreamReport, worst
 from patchkit.operations.sources import Workspace, load_workspace
+from patchkit.operations.upstream_bare import missing
 from patchkit.operations.upstream_known import KnownAnswers
 from patchkit.operations.upstream_targets import (
     MOST_NEW,
@@ -35,6 +37,9 @@ from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
 from patchkit.store.location import versions_file
 from patchkit.trees.git_program import GitProgram, opened
+
+if TYPE_CHECKING:
+    from patchkit.trees.package_indexes import PackageIndexes
 
 
 class Discovery(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,9 +64,13 @@ def check_upstream(
     discovery: Discovery,
     *,
     cache: Path | None = None,
+    indexes: PackageIndexes | None = None,
     reporter: Reporter = silent,
 ) -> UpstreamReport:
-    """Look at every target. Raises UsageError, SourceError, and TreeError when a repository cannot be read at all."""
+    """Look at every target; releases come from ``indexes``, None: from where pip looks.
+
+    Raises UsageError, SourceError, and TreeError when a repository cannot be read at all.
+    """
     workspace = load_workspace(folder)
     clone = opened(asked.repository, download=False) if asked.repository is not None else None
     shipped = shipped_releases(folder, {release.version for release in discovery.releases})
@@ -89,7 +98,9 @@ def check_upstream(
             f"not looked at, as there are {len(too_many) + MOST_NEW} new releases and the newest {MOST_NEW} are: "
             f"v{too_many[0]} to v{too_many[-1]} ({len(too_many)}); --onto looks at one"
         )
-    answers, told = _answers(workspace, asked, clone, wanted, cache=cache or default_cache(), reporter=reporter)
+    answers, told = _answers(
+        workspace, asked, clone, wanted, cache=cache or default_cache(), indexes=indexes, reporter=reporter
+    )
     states = [answer.state for answer in answers if answer.state != "unreachable"]
     if asked.onto and states and len(states) < len(answers):
         # Whoever names a target wants to know about that one.
@@ -127,6 +138,7 @@ def _answers(
     wanted: Sequence[Wanted],
     *,
     cache: Path,
+    indexes: PackageIndexes | None,
     reporter: Reporter,
 ) -> tuple[tuple[TargetAnswer, ...], list[str]]:
     """Return the answer for each target, and notes; what is known is not computed again."""
@@ -134,14 +146,14 @@ def _answers(
     versions = versions_file(workspace.sources.series.folder)
     known = KnownAnswers(cache, workspace.sources, versions, clone)
     # What is out of reach now is told as that, whatever was seen of it when it was not.
-    found = {each.target.name: None if each.missing else known.get(each.target, base) for each in wanted}
+    found = {each.target.name: missing(each) or known.get(each.target, base) for each in wanted}
     unknown = [each for each in wanted if found[each.target.name] is None]
     notes: list[str] = []
     if unknown:
         from patchkit.operations.upstream_look import Look  # noqa: PLC0415 - with all of the engine behind it
 
         look = Look(workspace, asked, clone, cache, reporter)
-        look.fetch(unknown)
+        look.fetch(unknown, indexes)
         told: dict[int, tuple[str, ...]] = {}
         for at, looked in look.at_all(unknown):
             each = unknown[at]

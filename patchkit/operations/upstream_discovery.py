@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -14,6 +15,9 @@ from patchkit.store.location import versions_file
 from patchkit.store.versions import load_versions
 from patchkit.trees.git_program import GitProgram
 
+if TYPE_CHECKING:
+    from patchkit.trees.package_indexes import PackageIndexes
+
 
 def look_around(
     folder: Path,
@@ -22,19 +26,25 @@ def look_around(
     pre: bool = False,
     offline: bool = False,
     update: bool = False,
+    indexes: PackageIndexes | None = None,
     reporter: Reporter = silent,
 ) -> Discovery:
     """Look for releases that the series in ``folder`` does not list; with ``update`` list them.
 
-    ``offline`` asks no package index. Raises UsageError when the file is not the series' own and when ``update`` could
-    add nothing, SourceError, TreeError.
+    ``offline`` asks no package index; whoever asks more of them gives the ``indexes``. Raises UsageError when the file
+    is not the series' own and when ``update`` could add nothing, SourceError, TreeError.
     """
     if update and offline:
         raise UsageError(
             "--update and --offline exclude each other: digests of a release's wheels are those of the index"
         )
     found = discover(
-        load_versions(versions_file(folder)), repository=repository, pre=pre, offline=offline, reporter=reporter
+        load_versions(versions_file(folder)),
+        repository=repository,
+        pre=pre,
+        offline=offline,
+        indexes=indexes,
+        reporter=reporter,
     )
     answer = Discovery(
         found=found.found,
@@ -48,7 +58,7 @@ def look_around(
         return answer
     from patchkit.operations.update_versions import update as write  # noqa: PLC0415 - only --update writes
 
-    done = write(folder, found, repository=repository, reporter=reporter)
+    done = write(folder, found, repository=repository, indexes=indexes, reporter=reporter)
     return replace(
         answer,
         found=tuple(each for each in found.found if each.version not in done.added),

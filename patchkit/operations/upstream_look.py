@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -28,6 +29,7 @@ from patchkit.operations.rebase_session import Request, Session
 from patchkit.operations.rebase_targets import Upstream
 from patchkit.operations.sources import Workspace, fetch_releases
 from patchkit.operations.upstream_answers import with_next
+from patchkit.operations.upstream_bare import bare
 from patchkit.operations.upstream_carried import carried
 from patchkit.operations.upstream_recorded import differs, not_recorded, recorded
 from patchkit.operations.upstream_targets import Asked, Wanted
@@ -37,6 +39,9 @@ from patchkit.store.memory import load_resolutions
 from patchkit.store.series import Series
 from patchkit.trees.git_program import GitProgram
 from patchkit.trees.interface import SourceTree
+
+if TYPE_CHECKING:
+    from patchkit.trees.package_indexes import PackageIndexes
 
 _FEW = 4
 """Targets that are looked at sooner than other processes begin."""
@@ -74,11 +79,13 @@ class Look:
         self._is_whole = True
         self._notes: list[str] = []
 
-    def fetch(self, wanted: Sequence[Wanted]) -> None:
-        """Bring the releases among ``wanted`` into the cache, several at a time."""
+    def fetch(self, wanted: Sequence[Wanted], indexes: PackageIndexes | None) -> None:
+        """Bring the releases among ``wanted`` into the cache, several at a time; None: from where pip looks."""
         if not self._asked.offline:
             targets = [each.target for each in wanted]
-            self._failed = fetch_releases(self._workspace.versions, targets, cache=self._cache, reporter=self._reporter)
+            self._failed = fetch_releases(
+                self._workspace.versions, targets, cache=self._cache, indexes=indexes, reporter=self._reporter
+            )
 
     @property
     def _series(self) -> Series:
@@ -105,13 +112,11 @@ class Look:
         except (DigestMismatchError, UnsafePathError, DamagedCloneError) as error:
             # The text is another one, or none, or the clone lost it: an answer, and no good one.
             problem = Problem(error.message, hint=error.hint)
-            return replace(_bare(wanted), state="broken", reason=error.message, problems=(problem,))
+            return replace(bare(wanted), state="broken", reason=error.message, problems=(problem,))
         except TreeError as error:
-            return replace(_bare(wanted), state="unreachable", reason=error.message, next=error.hint or "")
+            return replace(bare(wanted), state="unreachable", reason=error.message, next=error.hint or "")
 
     def _tree(self, wanted: Wanted) -> SourceTree:
-        if wanted.missing:
-            raise (DamagedCloneError if wanted.lost else TreeError)(wanted.missing, hint=wanted.hint)
         failed = self._failed.get(wanted.target.name)
         tree = self._upstream.tree(wanted.target) if failed is None else None
         if tree is None and not isinstance(failed, (DigestMismatchError, UnsafePathError)):
@@ -145,7 +150,7 @@ class Look:
         return tree
 
     def _answer(self, wanted: Wanted, tree: SourceTree) -> TargetAnswer:
-        answer = _bare(wanted)
+        answer = bare(wanted)
         lock = self._sources.lock.targets.get(wanted.target.name)
         other = differs(lock, tree) if lock is not None else []
         if other and wanted.recorded is None:
@@ -192,19 +197,3 @@ class Look:
     def _blobs(self, tree: SourceTree, patches: Sequence[PatchAnswer]) -> Mapping[str, str | None]:
         paths = sorted({hunk.path for patch in patches for hunk in patch.hunks})
         return {path: blob_id_if_any(tree.read(path)) for path in paths}
-
-
-def _bare(wanted: Wanted) -> TargetAnswer:
-    target = wanted.target
-    return TargetAnswer(
-        name=target.name,
-        title=target.title,
-        kind=wanted.kind,
-        state="fine",
-        as_of=target.as_of,
-        date=wanted.date,
-        commit=target.commit,
-        tag=target.tag,
-        yanked=target.release.yanked if target.release is not None else None,
-        listed=wanted.listed,
-    )

@@ -20,7 +20,7 @@ from patchkit.unfinished import sweep, unfinished
 if TYPE_CHECKING:
     from packaging.tags import Tag
 
-    from patchkit.trees.index_session import IndexFile
+    from patchkit.trees.index_pages import IndexFile
 
 _NO_NETWORK = "a release that is in the cache already, or a clone given with --git REPO, needs no network"
 

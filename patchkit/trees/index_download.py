@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 from patchkit.errors import DigestMismatchError, IndexUnavailableError
 from patchkit.reading import pieces
 from patchkit.trees.index_client import Clients, failures, several_times
-from patchkit.trees.index_session import IndexFile, in_words, path_of, redacted
+from patchkit.trees.index_pages import IndexFile
+from patchkit.trees.index_session import in_words, path_of, redacted
 
 LARGEST_WHEEL = 1 << 30
 """Bytes of the largest wheel that is downloaded; `wheel_members` refuses one that unpacks to more."""

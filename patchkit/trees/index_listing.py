@@ -14,7 +14,8 @@ from patchkit.trees.package_indexes import PackageIndexes
 if TYPE_CHECKING:
     from packaging.version import Version
 
-    from patchkit.trees.index_session import IndexFile, Source
+    from patchkit.trees.index_pages import IndexFile
+    from patchkit.trees.index_session import Source
 
 _NO_NETWORK = "pip's index-url, extra-index-url and find-links say where to look; --git REPO needs no network"
 

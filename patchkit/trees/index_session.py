@@ -6,9 +6,10 @@ or a folder.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 
 from patchkit.reading import sha256_of
 from patchkit.trees.index_client import Clients, failures, several_times
+from patchkit.trees.index_pages import IndexFile, Keeping, Page, Pages
 
 if TYPE_CHECKING:
     from unearth import Package
@@ -23,24 +25,6 @@ if TYPE_CHECKING:
     from unearth.fetchers.sync import PyPIClient
 
 _NO_REASON = "no reason given"
-
-
-@dataclass(frozen=True, slots=True)
-class IndexFile:
-    """One wheel, and what an index tells of it; empty what it does not tell."""
-
-    name: str
-    version: str
-    """PEP 440, normalised."""
-    sha256: str
-    date: str
-    """UTC day of the upload."""
-    python: str
-    """Requires-Python."""
-    yanked: str | None
-    """The reason, when it was withdrawn."""
-    url: str
-    """Where it is; never to be shown, it may have a password."""
 
 
 def place_of(place: str | None) -> str:
@@ -59,10 +43,11 @@ class Source:
     ``problem`` tells, after the question, why there was no answer.
     """
 
-    def __init__(self, clients: Clients, kind: str, place: str, label: str) -> None:
+    def __init__(self, clients: Clients, kind: str, place: str, label: str, keeping: Keeping | None = None) -> None:
         self._clients = clients
         self._kind = kind
         self._place = place
+        self._keeping = keeping
         self.label = redacted(label)
         """What to call it in messages: never with a password."""
         self.problem: str | None = None
@@ -75,7 +60,10 @@ class Source:
             self.problem = "there is no such file or folder"
             return []
         try:
-            session = _Session(self._clients, self._place, kind=self._kind)
+            keeping = None if self._place.startswith("file:") else self._keeping
+            pages = Pages(keeping, distribution, _reader() if keeping is not None else "")
+            bare = bare_of(self._place)
+            session = _Session(self._clients, self._place, kind=self._kind, known=pages.get(bare))
             finder = PackageFinder(
                 session,
                 index_urls=[self._place] if self._kind == "index" else [],
@@ -84,7 +72,7 @@ class Source:
                 # Nothing is installed here: wheels for other machines are as much a part of a release.
                 ignore_compatibility=True,
             )
-            found = [_file(package) for package in finder.find_all_packages(distribution, allow_yanked=True)]
+            found = session.read(lambda: finder.find_all_packages(distribution, allow_yanked=True))
         except (ImportError, OSError) as error:
             self.problem = in_words(error)
             return []
@@ -95,6 +83,8 @@ class Source:
             self.problem = f"its answer cannot be read ({type(error).__name__}: {' '.join(str(error).split())})"
             return []
         self.problem = session.problem
+        if session.problem is None and session.new is not None:
+            pages.put(bare, replace(session.new, files=found))
         return [] if session.problem else found
 
 
@@ -117,25 +107,79 @@ def in_words(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-class _Session:
-    """What the library asks: notes what it would pass over in silence."""
+def bare_of(url: str) -> str:
+    """Return a URL without a password."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
-    def __init__(self, clients: Clients, place: str, *, kind: str) -> None:
+
+def _reader() -> str:
+    """Return what tells the library that reads pages from another version of it, which it does not say itself."""
+    import packaging  # noqa: PLC0415 - as above
+    import unearth  # noqa: PLC0415 - as above
+
+    files = sorted(Path(str(unearth.__file__)).parent.glob("*.py"))
+    return repr([packaging.__version__, *((file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files)])
+
+
+class _Unchanged(Exception):  # noqa: N818 - the way out of a library, and no error
+    """The page is the one that is known."""
+
+
+class _Session:
+    """What the library asks: notes what it would pass over in silence, and whether the page is ``known``."""
+
+    def __init__(self, clients: Clients, place: str, *, kind: str, known: Page | None) -> None:
         self._client: PyPIClient = clients.of(place)
         self._place = urlsplit(place)
         self._trusted = clients.is_trusted(place)
         self._kind = kind
+        self._known = known
+        self.new: Page | None = None
+        """The page that came, without its files, when it was not known."""
         self.problem: str | None = "pip does not trust it (trusted-host), for it is no https"
         if self._place.scheme == "file":
             self.problem = None
 
+    def read(self, find: Callable[[], Iterable[Package]]) -> list[IndexFile]:
+        """Return what ``find``, which asks this session, finds; what is known where the page is the same."""
+        try:
+            return [_file(package) for package in find()]
+        except _Unchanged:
+            return self._known.files if self._known is not None else []
+
     def get(self, url: str, *, headers: Mapping[str, str] | None = None) -> Response:
         """Ask, several times where that may help."""
-        response = several_times(
+        known = self._known
+        asking = {**(headers or {}), "If-None-Match": known.etag} if known is not None and known.etag else headers
+        response = self._asked(url, asking)
+        if response.status_code == 304:
+            if known is not None and bare_of(str(response.url)) == known.url:
+                self.problem = None
+                raise _Unchanged
+            # The same name for the state of another page.
+            response = self._asked(url, headers)
+        self.problem = self._wrong_with(url, response)
+        if self.problem is None and response.status_code == 200 and self._place.scheme != "file":
+            self._note(response)
+        return cast("Response", response)
+
+    def _asked(self, url: str, headers: Mapping[str, str] | None) -> Any:
+        return several_times(
             lambda: self._client.get(url, headers=headers), lambda response: response.status_code >= 500
         )
-        self.problem = self._wrong_with(url, response)
-        return cast("Response", response)
+
+    def _note(self, response: Any) -> None:
+        told = f"{response.headers.get('Content-Type')}\0{response.encoding}\0".encode() + response.content
+        page = Page(
+            bare_of(str(response.url)),
+            response.headers.get("ETag", ""),
+            hashlib.sha256(told).hexdigest(),
+            [],
+        )
+        if self._known is not None and page == replace(self._known, files=[]):
+            raise _Unchanged
+        self.new = page
 
     def head(self, url: str, *, headers: Mapping[str, str] | None = None) -> Response:
         """Ask for the head of an answer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,13 +14,19 @@ from patchkit.trees.pip_settings import PipSettings, pip_settings
 
 if TYPE_CHECKING:
     from patchkit.trees.index_client import Clients
-    from patchkit.trees.index_session import IndexFile, Source
+    from patchkit.trees.index_pages import IndexFile, Keeping
+    from patchkit.trees.index_session import Source
 
 
 class PackageIndexes:
-    """To be closed; for several threads at once. pip is asked, and a server, when there is the first question."""
+    """For several threads at once; connections end with the context, or with the process.
 
-    def __init__(self) -> None:
+    pip is asked, and a server, when there is the first question. ``keeping`` is where pages are kept that were read.
+    """
+
+    def __init__(self, keeping: Keeping | None = None) -> None:
+        self._keeping = keeping
+        self._process = os.getpid()
         self._lock = threading.Lock()
         self._set_up: tuple[PipSettings, Clients, list[Source]] | None = None
         self._files: dict[tuple[int, str], list[IndexFile]] = {}
@@ -79,6 +86,10 @@ class PackageIndexes:
             self._received += length
 
     def _ready(self) -> tuple[PipSettings, Clients, list[Source]]:
+        if self._process != os.getpid():
+            # A process that was forked off: what it read of the connections would be missing here.
+            self._set_up, self._process = None, os.getpid()
+            self._files.clear()
         if self._set_up is None:
             from patchkit.trees.index_client import Clients, get_ready  # noqa: PLC0415 - only who asks an index
             from patchkit.trees.index_session import Source, place_of  # noqa: PLC0415 - as above
@@ -86,7 +97,7 @@ class PackageIndexes:
             settings = pip_settings(meanwhile=get_ready)
             named = [(kind, place_of(place), place) for kind, place in _places(settings)]
             clients = Clients(settings, [url for _, url, _ in named])
-            sources = [Source(clients, kind, url, place or url) for kind, url, place in named]
+            sources = [Source(clients, kind, url, place or url, self._keeping) for kind, url, place in named]
             self._set_up = settings, clients, sources
         return self._set_up
 

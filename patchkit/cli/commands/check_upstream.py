@@ -23,10 +23,12 @@ from patchkit.operations.upstream_check import check_upstream
 from patchkit.operations.upstream_discovery import look_around
 from patchkit.operations.upstream_news import News, marked, news
 from patchkit.operations.upstream_targets import Asked
+from patchkit.store.cache import ContentCache, default_cache
 from patchkit.store.files import write_reports
 from patchkit.store.location import edited_patches
 from patchkit.store.reported import STATE, load_reported, reporting_alone, write_reported
 from patchkit.trees.git_program import GitProgram
+from patchkit.trees.package_indexes import PackageIndexes
 
 if TYPE_CHECKING:
     from patchkit.cli.rendering.places import Places
@@ -85,9 +87,12 @@ def command(
     # Read before the long part too: what is no state file is refused at once.
     known = load_reported(state_file) if new_only or detailed_exit_code else {}
     clone = GitProgram(repository, download=False) if repository is not None else None
-    discovery = look_around(folder, repository=clone, pre=pre, offline=offline, update=update, reporter=reporter)
     asked = Asked(onto=onto, base=base, repository=clone, offline=offline)
-    whole = check_upstream(folder, asked, discovery, reporter=reporter)
+    with PackageIndexes(ContentCache(default_cache())) as indexes:
+        discovery = look_around(
+            folder, repository=clone, pre=pre, offline=offline, update=update, indexes=indexes, reporter=reporter
+        )
+        whole = check_upstream(folder, asked, discovery, indexes=indexes, reporter=reporter)
     # Only the forms that name lines need them, and reading them means reading the series again.
     places = _places(whole, folder) if {style, *files.values()} & {"github", "sarif"} else None
     columns = _columns()

@@ -81,13 +81,16 @@ def _of_builds(
 ) -> HistoryReport:
     from patchkit.operations.history_index import BuildsRequest, history_of_builds  # noqa: PLC0415 - zip, pip
     from patchkit.operations.sources import Workspace  # noqa: PLC0415 - as above
+    from patchkit.store.cache import ContentCache, default_cache  # noqa: PLC0415 - as above
     from patchkit.trees.index_listing import ListedRelease, list_releases  # noqa: PLC0415 - as above
+    from patchkit.trees.package_indexes import PackageIndexes  # noqa: PLC0415 - as above
 
     def builds(workspace: Workspace) -> tuple[ListedRelease, ...]:
-        return list_releases(workspace.versions.upstream.distribution, reporter=reporter).releases
+        return list_releases(workspace.versions.upstream.distribution, indexes=indexes, reporter=reporter).releases
 
     request = BuildsRequest(span=span, base=base, patches=patches, names=names)
-    return history_of_builds(request, builds, reporter=reporter)
+    with PackageIndexes(ContentCache(default_cache())) as indexes:
+        return history_of_builds(request, builds, indexes=indexes, reporter=reporter)
 
 
 def _print(report: HistoryReport, style: str) -> None:

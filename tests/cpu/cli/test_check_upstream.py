@@ -94,15 +94,22 @@ _HEAVY = (
 """What a run that has nothing to compute, to download or to draw does without."""
 
 
-def test_what_is_known_is_told_without_engine_libraries_or_other_forms(check: Command, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_given", [True, False], ids=["with a clone", "branches out of reach"])
+def test_what_is_known_is_told_without_engine_libraries_or_other_forms(
+    check: Command, tmp_path: Path, is_given: bool
+) -> None:
     there = world(tmp_path, MOVED)
     repository = tracked(there)
-    first = check(there, "--git", repository, "--format", "json")
+    clone = ("--git", str(repository)) if is_given else ()
+    first = check(there, *clone, "--format", "json")
+    assert [target["state"] for target in json.loads(first.out)["targets"]][-1] == (
+        "fine" if is_given else "unreachable"
+    )
     program = (
         "import sys; from patchkit.cli.main import run; code = run(sys.argv[1:])\n"
         f"print(code, [name for name in {_HEAVY!r} if name in sys.modules], file=sys.stderr)"
     )
-    arguments = ["--offline", "--patches", str(there.series), "--git", str(repository), "--format", "json"]
+    arguments = ["--offline", "--patches", str(there.series), *clone, "--format", "json"]
     done = subprocess.run(
         [sys.executable, "-c", program, "check-upstream", *arguments],
         cwd=Path(__file__).parents[3],

@@ -29,6 +29,10 @@ class Index:
     """Path and Authorization of each request."""
     claims: dict[str, int] = field(default_factory=dict)
     """Content-Length by path, where it is not that of the body; none where it is below 0."""
+    etags: dict[str, str] = field(default_factory=dict)
+    """ETag by path; whoever has that state gets 304."""
+    sent: list[int] = field(default_factory=list)
+    """Status of each answer."""
     troubles: dict[str, list[int]] = field(default_factory=dict)
     """What the first requests of a path get instead: a status, or 0 for half of the body and the end."""
 
@@ -58,7 +62,13 @@ def index() -> Iterator[Index]:
                 status, body, claimed = trouble, b"", 0
             elif trouble == 0:
                 body = body[: len(body) // 2]
+            etag = here.etags.get(self.path)
+            if etag is not None and self.headers.get("If-None-Match") == etag:
+                status, body, claimed = 304, b"", -1
+            here.sent.append(status)
             self.send_response(status)
+            if etag is not None:
+                self.send_header("ETag", etag)
             self.send_header("Location" if 300 <= status < 400 else "Content-Type", kind)
             if claimed >= 0:
                 self.send_header("Content-Length", str(claimed))

@@ -17,7 +17,7 @@ from patchkit.errors import DigestMismatchError, IndexUnavailableError, WriteFai
 from patchkit.trees import index_download
 from patchkit.trees.index import fetch_wheel
 from patchkit.trees.index_client import Clients
-from patchkit.trees.index_session import IndexFile
+from patchkit.trees.index_pages import IndexFile
 from patchkit.trees.package_indexes import PackageIndexes
 from patchkit.trees.pip_settings import PipSettings
 
