@@ -8,9 +8,11 @@ from msgspec.structs import replace
 
 from patchkit.core.carry_report import SKIPPED, AlarmReport
 from patchkit.core.gating.gates import Rule
+from patchkit.core.rebasing.ranges import is_open
 from patchkit.core.rebasing.rebased import HunkRebase, PatchRebase
 from patchkit.core.unified import print_patch
 from patchkit.core.unwritten import is_unwritten
+from patchkit.core.upstream import Target
 from patchkit.operations.checks import run_checks
 from patchkit.operations.coverage import expected_hunks, left_out_before, variants_for, why_not_needed
 from patchkit.operations.rebase_carried import CarriedPatch
@@ -108,7 +110,7 @@ class _Judging:
         failed = failed or self._failed_checks(after)
         alarms = [f"{alarm.rule}: {alarm.message}" for alarm in report.alarms if alarm.rule != Rule.SYNTAX.value]
         existing, told = self._alike(carried, after)
-        review = (*alarms, *told, *self._unexpected(variant, report.hunks))
+        review = (*alarms, *told, *self._unexpected(variant, report.hunks, carried.base))
         needs_look = bool(review) or any(hunk.review for hunk in report.hunks)
         accepted = not failed and (not needs_look or self._session.request.accept)
         state = "conflict" if failed else "review" if needs_look else "already" if existing else "clean"
@@ -173,6 +175,8 @@ class _Judging:
             texts = self._texts(carried, variant.file)
             made = existing_result(self._patch, variant.file, texts)
             if made is None and not is_base:
+                if self._target.name not in variant.targets and is_open(variant.releases):
+                    continue
                 return Considered(report=replace(report, state="differs", reason=self._does_not_fit(variant.file)))
             if made is None:
                 continue
@@ -224,15 +228,12 @@ class _Judging:
             if check.patch == self._patch.name and not check.ok
         ]
 
-    def _unexpected(self, variant: Variant, hunks: Sequence[HunkRebase]) -> list[str]:
+    def _unexpected(self, variant: Variant, hunks: Sequence[HunkRebase], base: Target) -> list[str]:
         """Return what patch.yaml says about the target's hunks and the variant does not."""
         found = {hunk.id for file in variant.patch.files for hunk in file.hunks}
         gone = left_out(hunks)
         expected = {hunk.id for hunk in expected_hunks(self._patch.document, self._target)}
-        told = [
-            f"patch.yaml has a hunk {name} for {self._target.title}, which the base does not have: write it by hand"
-            for name in sorted(expected - found - gone.keys())
-        ]
+        told = [self._lacking(name, base) for name in sorted(expected - found - gone.keys())]
         told += [
             f"hunk {name} is carried, and patch.yaml says that it is not for {self._target.title}"
             for name in sorted(found - expected)
@@ -243,6 +244,19 @@ class _Judging:
             for name, scope in variant.scopes.items()
         ]
         return told
+
+    def _lacking(self, name: str, base: Target) -> str:
+        """Say of a hunk that patch.yaml has for the target, and the variant of ``base`` has not."""
+        title = self._target.title
+        spec = self._patch.document.hunk(name)
+        if spec is None or base.name not in spec.not_on:
+            return f"patch.yaml has a hunk {name} for {title}, which the base does not have: write it by hand"
+        # It is out on the base by name, and the target, which was not there then, has another one.
+        out = "let its releases begin later" if self._target.release else f"enter {self._target.name} in its not-on too"
+        return (
+            f"patch.yaml has a hunk {name} for {title}, and not for {base.title} (not-on), which this is carried from: "
+            f"{out}, or write it by hand if {title} needs it"
+        )
 
     def _with_drop_when(self, hunk: HunkRebase) -> HunkRebase:
         """Quote patch.yaml's rule for dropping beside a hunk that would be left out."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.placement import FileRefused, place_file
 from patchkit.core.upstream import PinnedCommit, Release, Target, VersionsDocument, find_target, targets
 from patchkit.errors import DamagedCloneError, StoreError, TreeError, UsageError
@@ -52,6 +53,7 @@ class Upstream:
         self._open = source_opener(versions, self.clone, cache=cache, offline=offline, reporter=reporter)
         self._trees: dict[str, SourceTree | None] = {}
         self._layers: dict[tuple[str, str | None, str], Layer | None] = {}
+        self._blobs: dict[str, dict[str, str | None]] = {}
         self._beyond = beyond
         self.added: Release | PinnedCommit | None = None
         """What upstream_versions.yaml does not have yet."""
@@ -174,8 +176,9 @@ class Upstream:
     def base(self, series: Series, patch: SeriesPatch, target: Target, asked: str | None) -> tuple[Target, Layer]:
         """Return the base of a patch and how it lies there.
 
-        That is the target, or earlier commit of the target, ``asked`` for; else the newest release before ``target`` on
-        which the patch fits; else what is no release and has the nearest earlier as-of version; ``target`` itself where
+        That is the target, or earlier commit of the target, ``asked`` for; else one before ``target`` that has the same
+        text in all files of the series; else the newest release before it on which the patch fits; else what is no
+        release and has the nearest earlier as-of version; ``target`` itself where
         there is nothing before it. Raises UsageError when there is none, DamagedCloneError when one was lost.
         """
         if asked is not None:
@@ -186,7 +189,7 @@ class Upstream:
                     f"{patch.name} has no variant for {base.title}", hint="name another base with --from BASE"
                 )
             return base, layer
-        earlier = self._before(target)
+        earlier = self._same_first(target, self._before(target), series.files)
         for base in earlier:
             try:
                 layer = self.layer(series, patch, base)
@@ -219,6 +222,23 @@ class Upstream:
         # Without a repository nothing but releases is ever in reach.
         if base.release is not None or self.clone is not None:
             self.missed.add(base.name)
+
+    def _same_first(self, target: Target, earlier: list[Target], paths: Iterable[str]) -> list[Target]:
+        """Return ``earlier`` with those first whose recorded text is the target's: what fits them fits it."""
+        if not any(other.blobs for other in earlier):
+            return earlier
+        key = target.commit or target.name
+        if key not in self._blobs:
+            tree = self.tree(target)
+            self._blobs[key] = {path: blob_id_if_any(tree.read(path)) for path in paths} if tree is not None else {}
+        mine = self._blobs[key]
+        # Sorting is stable.
+        return sorted(
+            earlier,
+            key=lambda other: (
+                not (mine and other.blobs and all(other.blobs.get(path) == blob for path, blob in mine.items()))
+            ),
+        )
 
     def _before(self, target: Target) -> list[Target]:
         """Return the possible bases, the best first.

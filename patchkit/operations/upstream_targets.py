@@ -55,12 +55,13 @@ def all_wanted(
 ) -> list[Wanted]:
     """Return every listed target, tracked branches where they are now, and the releases of ``extra`` after the others.
 
-    A release that was found as a tag alone is looked at as the commit of its tag. Raises TreeError when git
-    gives no answer.
+    A release that was found as a tag alone is looked at as the commit of its tag, unless that is a target already.
+    Raises TreeError when git gives no answer.
     """
     refs = _Clone(clone, versions) if clone is not None else None
     wanted = [_listed(versions, target, refs) for target in targets(versions.upstream)]
-    newest = [_unlisted(release) for release in extra]
+    commits = {each.target.commit for each in wanted}
+    newest = [_unlisted(each) for each in extra if isinstance(each, Release) or each.commit not in commits]
     at = sum(each.kind == "release" for each in wanted)
     return [*wanted[:at], *newest, *wanted[at:]]
 

@@ -35,6 +35,12 @@ def lower_bound(specifier: str) -> str | None:
     return max(bounds, key=_numbers, default=None)
 
 
+def is_open(specifier: str) -> bool:
+    """Tell whether a range has a lower bound and nothing else: it holds for whatever comes later."""
+    clauses = [_CLAUSE.fullmatch(clause.strip()) for clause in specifier.split(",")]
+    return all(match is not None and match[1] in (">", ">=") for match in clauses)
+
+
 def narrowed(specifier: str, clause: str) -> str:
     """Return a range with one clause more; one that the range has already is not repeated."""
     clauses = [part.strip() for part in specifier.split(",") if part.strip()]

@@ -19,7 +19,7 @@ import patchkit.operations.upstream_look as module
 from patchkit.core.report import Problem
 from patchkit.core.reported import parse_reported, print_reported
 from patchkit.core.upstream import MEGATRON, Release, Target
-from patchkit.core.upstream_report import HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
+from patchkit.core.upstream_report import FoundRelease, HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
 from patchkit.errors import DigestMismatchError, RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations import processes
 from patchkit.operations.rebase import rebase, resume
@@ -33,7 +33,7 @@ from patchkit.operations.upstream_targets import Asked, Wanted, as_carried
 from patchkit.store.series import load_series
 from patchkit.store.versions import load_versions
 
-from .carried_world import CODE, CODE_1, NOTES, NOTES_1, RELEASE_1, World
+from .carried_world import CODE, CODE_1, FIRST_1, NOTES, NOTES_1, RELEASE_1, World
 from .test_rebase import CLASH, DRIFTED, HAS_IT, MOVED, REFUSED
 
 NOTHING = Discovery()
@@ -502,6 +502,69 @@ def tracked(world: World) -> Path:
     file.write_text(text.replace("torch-memory-saver:\n", branch + "torch-memory-saver:\n", 1))
     assert regenerate(world.series, repository=repository, cache=world.cache).problems == ()
     return repository
+
+
+def tag_found(commit: str) -> Discovery:
+    found = FoundRelease(version="2.1", where=("tag",), tag="core_v2.1", commit=commit, pre_release=False)
+    return Discovery(found=(found,))
+
+
+def test_a_tag_on_what_is_a_target_already_is_no_second_one(world: Callable[..., World]) -> None:
+    made = world(MOVED)
+    repository = tracked(made)
+    (repository / NOTES).write_bytes(NOTES_1.replace(b"colour: red", b"colour: blue"))
+    moved = record(repository, "Blue (#9)")
+    beside = git(repository, "rev-parse", "main~1")
+    git(repository, "checkout", "-q", "--detach", beside)
+    git(repository, "commit", "-q", "--allow-empty", "-m", "beside")
+    names = []
+    for commit in (moved, git(repository, "rev-parse", "HEAD")):
+        asked = Asked(repository=repository)
+        report = check_upstream(made.series, asked, tag_found(commit), cache=made.cache)
+        names.append([target.name for target in report.targets])
+    assert names == [["1.0", "2.0", "main"], ["1.0", "2.0", "core_v2.1", "main"]]
+
+
+def test_a_tag_with_the_text_of_a_branch_is_carried_to_from_there(world: Callable[..., World]) -> None:
+    """The nearest release is another text; what patch.yaml says of the branch by name is what there is to decide."""
+    made = world(MOVED)
+    repository = made.repository()
+    (repository / NOTES).write_bytes(NOTES_1.replace(b"colour: red", b"colour: blue"))
+    head = record(repository, "Blue (#9)")
+    file = made.root / "upstream_versions.yaml"
+    main = f'name: main, commit: "{head}", date: 2026-01-02, as-of: "2.0", blobs: {{}}'
+    branches = f"  branches:\n    - {{{main}}}\ntorch-memory-saver:\n"
+    file.write_text(file.read_text().replace("torch-memory-saver:\n", branches, 1))
+    patch = made.series / "first" / "patch.yaml"
+    text = patch.read_text().replace("intent: Another colour.", "intent: Another colour.\n    not-on: [main]")
+    patch.write_text(text.replace("variants:\n", "variants:\n  - file: main.patch\n    targets: [main]\n"))
+    own = FIRST_1[: FIRST_1.index(b"--- a/megatron/core/notes.md")]
+    (made.series / "first" / "variants" / "main.patch").write_bytes(own)
+    assert regenerate(made.series, repository=repository, cache=made.cache).problems == ()
+    git(repository, "checkout", "-q", "--detach")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "Release")
+    discovery = tag_found(git(repository, "rev-parse", "HEAD"))
+
+    def look_at_the_tag() -> TargetAnswer:
+        report = check_upstream(made.series, Asked(repository=repository), discovery, cache=made.cache)
+        return target_of(report, "core_v2.1")
+
+    target = look_at_the_tag()
+    assert [(patch.base, patch.verdict, patch.reason) for patch in target.patches] == [
+        ("main", "review", ""),
+        ("main", "carries", ""),
+    ]
+    (review,) = target.patches[0].review
+    assert review == (
+        "patch.yaml has a hunk notes-colour for core_v2.1, and not for main (not-on), which this is carried from: "
+        "enter core_v2.1 in its not-on too, or write it by hand if core_v2.1 needs it"
+    )
+    patch.write_text(patch.read_text().replace("not-on: [main]", "not-on: [main, core_v2.1]"))
+    assert regenerate(made.series, repository=repository, cache=made.cache).problems == ()
+    assert (look_at_the_tag().state, [patch.variant for patch in look_at_the_tag().patches]) == (
+        "fine",
+        ["main.patch", "v1.0.patch"],
+    )
 
 
 def test_a_branch_is_looked_at_where_it_is_now(world: Callable[..., World]) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchkit.core.rebasing.ranges import is_before, lower_bound, narrowed, split
+from patchkit.core.rebasing.ranges import is_before, is_open, lower_bound, narrowed, split
 from patchkit.core.version_range import in_range
 
 version = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(lambda parts: ".".join(map(str, parts)))
@@ -41,6 +41,14 @@ def test_the_parts_of_a_range_hold_what_it_held_and_share_nothing(low: str, high
 def test_the_lower_bound_is_the_highest_one() -> None:
     assert lower_bound(">=0.9,>=0.10,<0.12") == "0.10"
     assert lower_bound("<0.12") is None
+
+
+@pytest.mark.parametrize(
+    ("specifier", "told"),
+    [(">=1.0", True), (">1, >=0.5", True), (">=1.0,<2", False), ("==1.0", False), ("~=1.0", False), ("", False)],
+)
+def test_a_range_is_open_that_has_lower_bounds_alone(specifier: str, told: bool) -> None:
+    assert is_open(specifier) is told
 
 
 def test_a_clause_is_added_once() -> None:
