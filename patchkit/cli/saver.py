@@ -13,7 +13,7 @@ import click
 
 from patchkit.cli.output import StderrReporter, echo_note
 from patchkit.cli.rendering.printable import one_line
-from patchkit.core.upstream import MemorySaver
+from patchkit.core.memory_saver import MemorySaver
 from patchkit.errors import TmsNotFoundError, UsageError
 from patchkit.store.cache import default_cache
 from patchkit.store.location import default_patches, versions_file

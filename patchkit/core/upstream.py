@@ -1,4 +1,4 @@
-"""What is known about upstream: releases, branches and commits of what is patched, and torch_memory_saver.
+"""What is known about upstream: releases, branches and commits of what is patched.
 
 An upstream is data: upstream_versions.yaml says how its trees and its release tags look. What holds for Megatron-LM,
 which most series are for, is the class of that name here.
@@ -6,24 +6,17 @@ which most series are for, is the class of that name here.
 
 # No postponed annotations here: msgspec would compile each one again at every start.
 import re
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from patchkit.core.series import SCHEMA, BlobId, Document, RelativePath, Text
+from patchkit.core.memory_saver import NO_SAVER, MemorySaver
+from patchkit.core.series import SCHEMA, BlobId, Date, Document, RelativePath, Sha256, Text, Version
 from patchkit.errors import UsageError
 
 Commit = Annotated[str, Meta(pattern=r"^[0-9a-f]{40}$", description="git commit id")]
-CommitPrefix = Annotated[str, Meta(pattern=r"^[0-9a-f]{7,40}$", description="git commit id, possibly abbreviated")]
-Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
-Date = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}$", description="UTC day")]
 AnyDate = Annotated[str, Meta(pattern=r"^(\d{4}-\d{2}-\d{2})?$", description="UTC day; empty where git tells none")]
-Version = Annotated[
-    str,
-    # Python reads no number of more than 4300 digits, and a file name has at most 255 bytes.
-    Meta(pattern=r"^\d+(\.\d+)*(\.?[a-z]+\d+)*$", max_length=200, description="PEP 440 version, normalised"),
-]
 
 
 class Release(Document, frozen=True, kw_only=True):
@@ -146,66 +139,6 @@ class Megatron(Upstream, frozen=True, kw_only=True):
 
 MEGATRON = Megatron("megatron-core", "https://github.com/NVIDIA/Megatron-LM")
 """The upstream that is meant where nobody names one."""
-
-
-class SaverRelease(Document, frozen=True, kw_only=True):
-    """A torch_memory_saver release on the package index."""
-
-    version: Version
-    date: Date
-    python: str = ""
-    note: str = ""
-    files: dict[str, Sha256] = {}
-
-
-class SaverCommit(Document, frozen=True, kw_only=True):
-    """A torch_memory_saver commit that somebody pins or that changes what it can do."""
-
-    id: CommitPrefix
-    date: Date | None = None
-    pull_request: int | None = None
-    note: str
-
-
-class PresentIn(Document, frozen=True):
-    """Where a defect is known to be."""
-
-    releases: tuple[str, ...] = ()
-    commits: tuple[CommitPrefix, ...] = ()
-
-
-class FixedIn(Document, frozen=True):
-    """Where a defect is gone."""
-
-    release: Version | None = None
-    commit: CommitPrefix | None = None
-
-
-class Defect(Document, frozen=True, kw_only=True):
-    """A defect of torch_memory_saver."""
-
-    id: Text
-    title: Text
-    symptom: Text
-    only_on: Literal["cuda", "rocm"] | None = None
-    """The only platform on which a build can have it; None when it does not depend on that."""
-    present_in: PresentIn
-    fixed_in: FixedIn | None
-    evidence: Text
-
-
-class MemorySaver(Document, frozen=True):
-    """torch_memory_saver."""
-
-    distribution: Text
-    repository: Text
-    releases: tuple[SaverRelease, ...]
-    commits: tuple[SaverCommit, ...] = ()
-    defects: tuple[Defect, ...] = ()
-
-
-NO_SAVER = MemorySaver("torch-memory-saver", "https://github.com/fzyzcjy/torch_memory_saver", ())
-"""What a list says of torch_memory_saver that has no section for it: nothing."""
 
 
 class VersionsDocument(Document, frozen=True):

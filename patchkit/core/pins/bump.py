@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from patchkit.core.memory_saver import Defect, MemorySaver
 from patchkit.core.pins.findings import BumpReport, Verdict
 from patchkit.core.pins.known import History, fixable, smallest_commit, smallest_release, standing_of, where_to_look
 from patchkit.core.pins.model import Pin, PinKind
 from patchkit.core.pins.reading import Reading
-from patchkit.core.upstream import Defect, MemorySaver
 from patchkit.errors import UsageError
 
 ALIASES = {"free-while-paused": "double-release", "nested-regions": "nested-region-assert"}

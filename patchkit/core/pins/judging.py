@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from patchkit.core.memory_saver import MemorySaver
 from patchkit.core.pins.findings import Finding, KnownDefect, Level
 from patchkit.core.pins.known import History
 from patchkit.core.pins.model import Pin, PinKind
 from patchkit.core.pins.reading import Reading
-from patchkit.core.upstream import MemorySaver, Target, find_target
+from patchkit.core.upstream import Target, find_target
 from patchkit.errors import UsageError
 
 

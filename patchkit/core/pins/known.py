@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from patchkit.core.memory_saver import Defect, MemorySaver
 from patchkit.core.pins.findings import KnownDefect
 from patchkit.core.pins.model import Pin, PinKind
-from patchkit.core.upstream import Defect, MemorySaver
 
 
 class History(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from patchkit.core.memory_saver import Defect
 from patchkit.core.pins.findings import Finding
 from patchkit.core.pins.judging import Knowledge, finding
 from patchkit.core.pins.known import (
@@ -16,7 +17,6 @@ from patchkit.core.pins.known import (
 )
 from patchkit.core.pins.model import NAMES, Pin, PinKind
 from patchkit.core.pins.reading import Kind, Reading
-from patchkit.core.upstream import Defect
 from patchkit.core.version_range import in_range
 
 _NEEDS_MAJOR = "build-needs-cuda-major"

@@ -10,8 +10,9 @@ from trees.repositories import git, record
 from trees.snapshots import lay, snapshot
 
 from patchkit.core.blobs import blob_id
+from patchkit.core.memory_saver import MemorySaver
 from patchkit.core.report import Problem
-from patchkit.core.upstream import Megatron, MemorySaver, Release, VersionsDocument
+from patchkit.core.upstream import Megatron, Release, VersionsDocument
 from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import TreeError
 from patchkit.operations.discover import Discovered, discover

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from patchkit.core.upstream import Branch, Megatron, MemorySaver, PinnedCommit, Release, VersionsDocument
+from patchkit.core.memory_saver import MemorySaver
+from patchkit.core.upstream import Branch, Megatron, PinnedCommit, Release, VersionsDocument
 from patchkit.errors import StoreError
 from patchkit.store.location import default_patches, versions_file
 from patchkit.store.versions import add_blobs, add_releases, load_versions

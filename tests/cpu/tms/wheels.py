@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from patchkit.core.upstream import MemorySaver
+from patchkit.core.memory_saver import MemorySaver
 from patchkit.store.cache import default_cache
 from patchkit.store.location import default_patches, versions_file
 from patchkit.store.versions import load_versions
