@@ -20,10 +20,12 @@ Digest = Annotated[str, Meta(pattern=r"^sha256:[0-9a-f]{64}$")]
 Text = Annotated[str, Meta(min_length=1)]
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
 Date = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}$", description="UTC day")]
+VERSION = r"\d+(\.\d+)*(\.?[a-z]+\d+)*"
+"""What a version looks like that is normalised (PEP 440)."""
 Version = Annotated[
     str,
     # Python reads no number of more than 4300 digits, and a file name has at most 255 bytes.
-    Meta(pattern=r"^\d+(\.\d+)*(\.?[a-z]+\d+)*$", max_length=200, description="PEP 440 version, normalised"),
+    Meta(pattern=f"^{VERSION}$", max_length=200, description="PEP 440 version, normalised"),
 ]
 RelativePath = Annotated[str, Meta(pattern=r"^[^/\\][^\\]*$", description="path in the tree, forward slashes")]
 

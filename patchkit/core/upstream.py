@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from patchkit.core.memory_saver import NO_SAVER, MemorySaver
-from patchkit.core.series import SCHEMA, BlobId, Date, Document, RelativePath, Sha256, Text, Version
+from patchkit.core.series import SCHEMA, VERSION, BlobId, Date, Document, RelativePath, Sha256, Text, Version
 from patchkit.errors import UsageError
 
 Commit = Annotated[str, Meta(pattern=r"^[0-9a-f]{40}$", description="git commit id")]
@@ -124,8 +124,26 @@ class Upstream(Listed, frozen=True, kw_only=True):
         fits = tag.startswith(before) and tag.endswith(after) and len(tag) > len(before) + len(after)
         return tag[len(before) : len(tag) - len(after)] if fits else None
 
+    def version_asked(self, name: str) -> str | None:
+        """Return the version of the release that people call ``name``; None for what is no name of a release."""
+        for pattern in self._spellings:
+            before, after = pattern.split(_VERSION)
+            version = name[len(before) : len(name) - len(after)]
+            if name == f"{before}{version}{after}" and _IS_VERSION.fullmatch(version):
+                return version
+        return None
+
+    def names_of(self, version: str) -> tuple[str, ...]:
+        """Return what people call a release: its version, also with a ``v``, and its tag, also without that."""
+        return tuple(pattern.replace(_VERSION, version) for pattern in self._spellings)
+
+    @property
+    def _spellings(self) -> tuple[str, ...]:
+        return self.tag, self.tag.replace(f"v{_VERSION}", _VERSION), f"v{_VERSION}", _VERSION
+
 
 _VERSION = "{version}"
+_IS_VERSION = re.compile(VERSION)
 
 
 class Megatron(Upstream, frozen=True, kw_only=True):
@@ -181,6 +199,8 @@ class Target(msgspec.Struct, frozen=True):
     """The release, when the target is one."""
     usual_tag: str = ""
     """What the tag of the release is called if it is written as usual; empty for what is no release."""
+    called: tuple[str, ...] = ()
+    """What people call it beside its name: a release, or a commit that has the name of a release's tag."""
 
     @property
     def title(self) -> str:
@@ -196,20 +216,33 @@ class Target(msgspec.Struct, frozen=True):
 
 def targets(upstream: Upstream) -> tuple[Target, ...]:
     """Return every supported target: releases first, oldest first, then branches, then commits."""
-    releases = [
-        Target(each.version, each.version, each.tag, each.commit, each.blobs, each, upstream.tag_of(each.version))
-        for each in upstream.releases
-    ]
+    releases = [_of_release(upstream, each) for each in upstream.releases]
     branches = [Target(item.name, item.as_of, None, item.commit, item.blobs, None) for item in upstream.branches]
-    commits = [Target(item.name, item.as_of, None, item.commit, item.blobs, None) for item in upstream.commits]
+    commits = [
+        Target(item.name, item.as_of, None, item.commit, item.blobs, None, called=_of_tag(upstream, item.name))
+        for item in upstream.commits
+    ]
     return (*releases, *branches, *commits)
+
+
+def _of_release(upstream: Upstream, release: Release) -> Target:
+    name = release.version
+    spelled = upstream.tag_of(name), upstream.names_of(name)
+    return Target(name, name, release.tag, release.commit, release.blobs, release, *spelled)
+
+
+def _of_tag(upstream: Upstream, name: str) -> tuple[str, ...]:
+    """Return what people call the release whose tag ``name`` is; nothing when it is none."""
+    version = upstream.version_asked(name) if upstream.version_in(name) else None
+    return () if version is None else upstream.names_of(version)
 
 
 def find_target(known: tuple[Target, ...], asked: str) -> Target:
     """Return the target called ``asked``: a version, a tag, ``latest``, a branch or a commit.
 
-    Versions are taken as ``v0.19.2``, ``0.19.2`` and as upstream writes its tags, ``v`` or not; ``latest`` is the
-    newest release that was not yanked and is no pre-release. Raises UsageError for an unknown name.
+    Versions are taken as ``v0.19.2``, ``0.19.2`` and as upstream writes its tags, ``v`` or not, also of a commit that
+    is called by such a tag; ``latest`` is the newest release that was not yanked and is no pre-release. Raises
+    UsageError for an unknown name.
     """
     if asked == "latest":
         releases = [target for target in known if target.release and not _PRE_RELEASE.search(target.name)]
@@ -217,12 +250,8 @@ def find_target(known: tuple[Target, ...], asked: str) -> Target:
         if newest is None:
             raise UsageError("there is no release that was not yanked")
         return newest
-    version = asked.removeprefix("v")
     for target in known:
-        if asked in (target.name, target.tag, target.commit) or (target.release and version == target.name):
-            return target
-        usual = target.usual_tag
-        if target.release and asked in (usual, usual.replace(f"v{target.name}", target.name)):
+        if asked in (target.name, target.tag, target.commit, *target.called):
             return target
     prefixes = [
         target for target in known if len(asked) >= 7 and target.commit and target.commit.startswith(asked.lower())

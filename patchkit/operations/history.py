@@ -18,6 +18,7 @@ from patchkit.errors import RevisionNotFoundError, UsageError
 from patchkit.operations.history_base import Base, asked_base, chosen_base, state_table, touched_paths
 from patchkit.operations.history_rows import LineOfCommits, commit_history, counted, hunk_row, place_of
 from patchkit.operations.history_states import OUTSIDE, Row, StateTable
+from patchkit.operations.revisions import revision_called
 from patchkit.operations.sources import Workspace, fetch_release, load_workspace
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
@@ -161,9 +162,12 @@ class _Clone:
         self._any: GitTree | None = None
 
     def revision(self, asked: str) -> GitTree:
-        """Return a revision: as git knows it, else as the tag, branch or commit of a target. Raises as GitTree does."""
+        """Return a revision: as git knows it, else as a release's tag, else as the tag, branch or commit of a target.
+
+        Raises as GitTree does.
+        """
         try:
-            return self._at(asked)
+            return revision_called(asked, self._workspace.versions.upstream, self._at)
         except RevisionNotFoundError as unknown:
             try:
                 target = self._workspace.target(asked)

@@ -12,6 +12,7 @@ from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.upstream import Target
 from patchkit.errors import RevisionNotFoundError, StoreError, TreeError, UsageError
 from patchkit.operations.history_states import Chain, Link, StateTable
+from patchkit.operations.revisions import revision_called
 from patchkit.operations.sources import Workspace
 from patchkit.progress import Reporter
 from patchkit.store.lock import text_digest
@@ -100,7 +101,7 @@ def asked_base(workspace: Workspace, repository: GitTree, asked: str, opener: Op
         from patchkit.operations.import_base import version_or_tag  # noqa: PLC0415 - 40 ms that a target does without
 
         try:
-            tree = repository.at(asked)
+            tree = revision_called(asked, workspace.versions.upstream, repository.at)
         except RevisionNotFoundError:
             raise unknown from None
         revision = Target(

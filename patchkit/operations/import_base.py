@@ -15,6 +15,7 @@ from patchkit.core.foreign.fitting import pre_images
 from patchkit.core.upstream import PinnedCommit, Release, Target, Upstream, find_target
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations.known import Known
+from patchkit.operations.revisions import revision_called
 from patchkit.operations.sources import cached_release, fetch_release
 from patchkit.progress import Reporter
 from patchkit.trees.bases import Bases, find_bases, matching
@@ -63,7 +64,7 @@ def choose_base(
     if revision is not None:
         if repository is None:
             raise UsageError("--base needs --git REPO")
-        return _from_git(patches, known, GitTree(repository, revision), f"--base {revision}")
+        return _from_git(patches, known, _called(revision, known, repository), f"--base {revision}")
     if megatron is not None:
         return _named(patches, known, megatron, repository=repository, cache=cache, reporter=reporter)
     if repository is not None:
@@ -86,7 +87,7 @@ def _named(
     except UsageError:
         if repository is None:
             raise
-        return _from_git(patches, known, GitTree(repository, megatron), how)
+        return _from_git(patches, known, _called(megatron, known, repository), how)
     if repository is not None:
         for spelling in (target.tag, target.commit, target.usual_tag, megatron):
             try:
@@ -104,6 +105,10 @@ def _named(
     tree_ = seen(wheel, known.upstream)
     wanted = _wanted(patches, tree_)
     return Base(tree_, target, target.release, how, _matching(tree_, wanted), len(wanted))
+
+
+def _called(asked: str, known: Known, repository: Path) -> GitTree:
+    return revision_called(asked, known.upstream, lambda name: GitTree(repository, name))
 
 
 def _inferred(patches: Sequence[ForeignPatch], known: Known, repository: Path, reporter: Reporter) -> Base:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -13,11 +13,12 @@ from patchkit.core.upstream import Branch, PinnedCommit, Release, Upstream, find
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations.import_base import pinned_commit, tag_asked
 from patchkit.operations.known import Known
+from patchkit.operations.revisions import revision_called
 from patchkit.operations.update_versions import packages
 from patchkit.progress import Reporter
 
-_VERSION = re.compile(r"\d+(\.\w+)*")
-"""What can be meant as a release; a commit id has letters in it."""
+if TYPE_CHECKING:
+    from patchkit.trees.git import GitTree
 
 Entry = Release | Branch | PinnedCommit
 
@@ -55,8 +56,9 @@ def _entry(
     try:
         target = find_target(known.targets, name)
     except UsageError as unknown:
-        if _VERSION.fullmatch(upstream.version_in(name) or name.removeprefix("v")):
-            release = _of_index(name, upstream, repository, cache, reporter)
+        version = upstream.version_asked(name)
+        if version is not None:
+            release = _of_index(version, upstream, repository, cache, reporter)
         if release is None and repository is None:
             hint = f"{unknown.hint}; for another revision give a clone of {upstream.name} with --git REPO"
             raise UsageError(unknown.message, hint=hint) from unknown
@@ -96,7 +98,7 @@ def _spelling(release: Release, upstream: Upstream, repository: Path) -> str:
 
 
 def _of_index(
-    name: str, upstream: Upstream, repository: Path | None, cache: Path, reporter: Reporter
+    version: str, upstream: Upstream, repository: Path | None, cache: Path, reporter: Reporter
 ) -> Release | None:
     """Return a release that the package index has, or None. Raises the errors of ``patchkit.trees.index``."""
     if not upstream.distribution:
@@ -106,7 +108,6 @@ def _of_index(
     from patchkit.trees.index_listing import list_releases  # noqa: PLC0415 - as above
     from patchkit.trees.package_indexes import PackageIndexes  # noqa: PLC0415 - as above
 
-    version = upstream.version_in(name) or name.removeprefix("v")
     indexes = PackageIndexes()
     releases = list_releases(upstream.distribution, indexes=indexes, reporter=reporter).releases
     listed = next((each for each in releases if each.version == version), None)
@@ -155,7 +156,7 @@ def _tag(upstream: Upstream, version: str, repository: Path | None) -> tuple[str
 def _of_git(repository: Path, revision: str, upstream: Upstream, note: str) -> Branch | PinnedCommit:
     from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
 
-    tree = GitTree(repository, revision)
+    tree = revision_called(revision, upstream, lambda name: GitTree(repository, name))
     missing = [package for package in upstream.packages if next(iter(tree.paths(package)), None) is None]
     if missing:
         raise TreeError(
@@ -163,14 +164,11 @@ def _of_git(repository: Path, revision: str, upstream: Upstream, note: str) -> B
             hint="is it the clone of another project?",
         )
     pinned = pinned_commit(tree, upstream, note, name=tag_asked(tree))
-    if _is_branch(tree, revision):
-        return Branch(name=revision, commit=tree.commit, date=pinned.date, as_of=pinned.as_of, note=note, blobs={})
+    if _is_branch(tree):
+        return Branch(name=tree.revision, commit=tree.commit, date=pinned.date, as_of=pinned.as_of, note=note, blobs={})
     return pinned
 
 
-def _is_branch(tree: object, revision: str) -> bool:
-    from patchkit.trees.git import GitTree  # noqa: PLC0415 - as above
-
-    assert isinstance(tree, GitTree)  # noqa: S101 - the caller made it
-    names = (f"refs/heads/{revision}", f"refs/remotes/origin/{revision}")
-    return bool(tree.ask("for-each-ref", "--format=%(refname)", *names).strip()) and "/" not in revision
+def _is_branch(tree: GitTree) -> bool:
+    names = (f"refs/heads/{tree.revision}", f"refs/remotes/origin/{tree.revision}")
+    return bool(tree.ask("for-each-ref", "--format=%(refname)", *names).strip()) and "/" not in tree.revision

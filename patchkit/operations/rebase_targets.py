@@ -18,6 +18,7 @@ from patchkit.operations.import_base import pinned_commit, tag_asked
 from patchkit.operations.known import Known
 from patchkit.operations.layers import Layer, layers
 from patchkit.operations.regenerate import source_opener
+from patchkit.operations.revisions import revision_called
 from patchkit.progress import Reporter, silent
 from patchkit.store.series import Series, SeriesPatch
 from patchkit.trees.git_program import GitProgram, opened
@@ -132,7 +133,8 @@ class Upstream:
         from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
 
         assert self.clone is not None  # noqa: S101 - the caller has looked
-        tree = GitTree(self.clone, revision)
+        clone = self.clone
+        tree = revision_called(revision, self._upstream, lambda name: GitTree(clone, name))
         for target in self._targets:
             if target.release is None and target.commit == tree.commit:
                 return target, tree
@@ -153,7 +155,8 @@ class Upstream:
                 raise
             from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
 
-            tree = GitTree(self.clone, asked)
+            clone = self.clone
+            tree = revision_called(asked, self._upstream, lambda name: GitTree(clone, name))
             self._trees[tree.commit] = tree
             return replace(target, commit=tree.commit, blobs={})
         self.target(asked)

@@ -17,6 +17,7 @@ from patchkit.core.version_range import in_range
 from patchkit.errors import RevisionNotFoundError, StoreError, TreeError, UsageError
 from patchkit.operations.coverage import refuse_bad_ranges
 from patchkit.operations.locked import Sources
+from patchkit.operations.revisions import revision_called
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
 from patchkit.store.location import default_patches, series_option, versions_file
@@ -185,16 +186,17 @@ def cached_release(target: Target, *, cache: Path | None = None) -> Path | None:
 def find_revision(workspace: Workspace, repository: Path, megatron: str) -> tuple[str, str | None]:
     """Return the git revision that ``--megatron`` means in a clone, and the target it must then be.
 
-    A release is looked for by its recorded tag and by the usual spellings; a branch or commit by its name. A revision
-    that upstream_versions.yaml does not know is left to be recognised by its files: the target is then None.
+    A release is looked for by its recorded tag and by the usual spellings, also one that upstream_versions.yaml does
+    not know; a branch or commit by its name. A revision that it does not know is left to be recognised by its files:
+    the target is then None.
     """
     from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
 
     try:
         target = workspace.target(megatron)
     except UsageError:
-        GitTree(repository, megatron)
-        return megatron, None
+        called = revision_called(megatron, workspace.versions.upstream, lambda name: GitTree(repository, name))
+        return called.revision, None
     # "latest" is our word for a release; a branch of that name is something else.
     spellings = [
         None if megatron == "latest" else megatron,

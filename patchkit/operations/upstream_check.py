@@ -142,7 +142,7 @@ def _answers(
     reporter: Reporter,
 ) -> tuple[tuple[TargetAnswer, ...], list[str]]:
     """Return the answer for each target, and notes; what is known is not computed again."""
-    base = base_named(workspace.targets, asked, clone)
+    base = base_named(workspace.versions.upstream, workspace.targets, asked, clone)
     versions = versions_file(workspace.sources.series.folder)
     known = KnownAnswers(cache, workspace.sources, versions, clone)
     # What is out of reach now is told as that, whatever was seen of it when it was not.

@@ -15,6 +15,7 @@ from patchkit.core.upstream import Release, Target, Upstream, VersionsDocument, 
 from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import DamagedCloneError, RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations.known import load_known
+from patchkit.operations.revisions import revision_called
 from patchkit.trees.git_log import day_of
 from patchkit.trees.git_program import GitProgram
 
@@ -196,7 +197,7 @@ def _named(
     try:
         return _listed(versions, find_target(known, name), clone)
     except UsageError as error:
-        new = others.get(versions.upstream.version_in(name) or name.removeprefix("v"))
+        new = others.get(versions.upstream.version_asked(name) or "")
         if new is not None:
             return _unlisted(new)
         if clone is None:
@@ -205,7 +206,7 @@ def _named(
     return clone.revision(name, known, versions.upstream)
 
 
-def base_named(known: tuple[Target, ...], asked: Asked, clone: GitProgram | None) -> str | None:
+def base_named(upstream: Upstream, known: tuple[Target, ...], asked: Asked, clone: GitProgram | None) -> str | None:
     """Return the name of the base that was asked for; of a revision of the clone the commit, since it may move.
 
     Raises UsageError when nobody knows it, RevisionNotFoundError when the clone does not.
@@ -218,7 +219,7 @@ def base_named(known: tuple[Target, ...], asked: Asked, clone: GitProgram | None
         if clone is None:
             hint = f"{error.hint}; for another revision give a clone with --git REPO"
             raise UsageError(f"--from: {error.message}", hint=hint) from error
-    return clone.commit(asked.base)
+    return revision_called(asked.base, upstream, clone.commit)
 
 
 def _listed(versions: VersionsDocument, target: Target, clone: _Clone | None) -> Wanted:
@@ -293,13 +294,13 @@ class _Clone:
         from patchkit.operations.import_base import pinned_commit  # noqa: PLC0415 - reading patches takes 50 ms to load
         from patchkit.trees.git import GitTree  # noqa: PLC0415 - for a revision that nobody listed
 
-        tree = GitTree(self._program, name)
+        tree = revision_called(name, upstream, lambda spelled: GitTree(self._program, spelled))
         for target in known:
             if target.release is None and target.commit == tree.commit:
                 return Wanted(target=target, kind="commit", date=_day(self._program, tree.commit))
         pinned = pinned_commit(tree, upstream)
-        # The name that was asked for is what the reader knows it by; a commit id is cut to what tells it apart.
-        title = pinned.name if tree.commit.startswith(name.lower()) else name
+        # The name that it was found by is what the reader knows it by; a commit id is cut to what tells it apart.
+        title = pinned.name if tree.commit.startswith(name.lower()) else tree.revision
         target = Target(title, pinned.as_of, None, tree.commit, {}, None)
         return Wanted(target=target, kind="revision", date=pinned.date, listed=False)
 

@@ -53,11 +53,16 @@ MEGATRON = Megatron(
 KNOWN = targets(MEGATRON)
 
 
+def names(version: str) -> tuple[str, ...]:
+    """What people call a release."""
+    return f"core_v{version}", f"core_{version}", f"v{version}", version
+
+
 def test_targets_are_the_releases_then_the_branches_then_the_commits() -> None:
     assert (
-        Target("0.9.0", "0.9.0", "v0.9.0", "1" * 40, {"a.py": "1" * 40}, OLD, "core_v0.9.0"),
-        Target("0.10.0", "0.10.0", "core_v0.10.0", "2" * 40, {"a.py": "2" * 40}, NEW, "core_v0.10.0"),
-        Target("0.11.0", "0.11.0", None, None, {"a.py": "3" * 40}, YANKED, "core_v0.11.0"),
+        Target("0.9.0", "0.9.0", "v0.9.0", "1" * 40, {"a.py": "1" * 40}, OLD, "core_v0.9.0", names("0.9.0")),
+        Target("0.10.0", "0.10.0", "core_v0.10.0", "2" * 40, {"a.py": "2" * 40}, NEW, "core_v0.10.0", names("0.10.0")),
+        Target("0.11.0", "0.11.0", None, None, {"a.py": "3" * 40}, YANKED, "core_v0.11.0", names("0.11.0")),
         Target("main", "0.12.0", None, "abcdef0" + "4" * 33, {"a.py": "4" * 40}, None),
         Target("abcdef1", "0.9.1", None, "abcdef1" + "5" * 33, {}, None),
     ) == KNOWN
@@ -105,6 +110,42 @@ def test_an_unknown_target_is_a_usage_error_that_lists_the_known_ones(asked: str
 
     expected = (f"unknown release {asked!r}", "supported: v0.9.0, v0.10.0, v0.11.0, main, abcdef1")
     assert expected == (caught.value.message, caught.value.hint)
+
+
+@pytest.mark.parametrize("asked", names("0.12.1"))
+def test_a_commit_that_has_the_name_of_a_release_s_tag_is_found_by_what_the_release_is_called(asked: str) -> None:
+    pinned = PinnedCommit(name="core_v0.12.1", commit="7" * 40, date="2026-01-01", branch="", as_of="0.12.1", blobs={})
+    known = targets(replace(MEGATRON, commits=(*MEGATRON.commits, pinned)))
+
+    assert find_target(known, asked) == Target(
+        "core_v0.12.1", "0.12.1", None, "7" * 40, {}, None, called=names("0.12.1")
+    )
+
+
+def test_a_release_goes_before_a_commit_that_is_called_by_its_tag() -> None:
+    pinned = PinnedCommit(name="core_v0.10.0", commit="7" * 40, date="2026-01-01", branch="", as_of="0.10.0", blobs={})
+    known = targets(replace(MEGATRON, commits=(pinned,)))
+
+    assert {find_target(known, asked).name for asked in names("0.10.0")} == {"0.10.0"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "version"),
+    [
+        ("0.16.0", "0.16.0"),
+        ("v0.16.0rc0", "0.16.0rc0"),
+        ("core_v1.0.dev3", "1.0.dev3"),
+        ("core_0.16", "0.16"),
+        ("main", None),
+        ("vv1.0", None),
+        ("core_v", None),
+        ("0.16.0^", None),
+        ("3714d81d", None),
+        ("", None),
+    ],
+)
+def test_a_release_is_called_by_its_version_or_its_tag(asked: str, version: str | None) -> None:
+    assert MEGATRON.version_asked(asked) == version
 
 
 def test_a_prefix_of_two_commits_is_unknown() -> None:
