@@ -50,8 +50,7 @@ def damage(run: Run, revision: str) -> str | None:
 
 def damaged(repository: Path, found: str) -> DamagedCloneError:
     """Return the error for a clone of which ``found``, a few words, is wrong."""
-    hint = f"git -C {shlex.quote(str(repository))} fsck says what else is; a new clone mends it"
-    return DamagedCloneError(f"{repository} is damaged: {found}", hint=hint)
+    return DamagedCloneError(f"{repository} is damaged: {found}", hint=where_to_ask(repository))
 
 
 def how_to_fetch_the_rest(run: Run, repository: Path) -> str | None:
@@ -71,8 +70,8 @@ def how_to_mend(run: Run, repository: Path) -> str:
 
 
 def where_to_ask(repository: Path) -> str:
-    """Return that a clone is damaged, which is no partial one, and where to ask in what else."""
-    return f"the repository is damaged: git -C {shlex.quote(str(repository))} fsck says what else is"
+    """Return where to ask what is damaged in a clone, which is no partial one, and what mends it."""
+    return f"git -C {shlex.quote(str(repository))} fsck says what is damaged; a new clone mends it"
 
 
 def hint_on(complaints: str, run: Run, repository: Path) -> str | None:

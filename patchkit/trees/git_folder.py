@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from patchkit.core.paths import DEEPEST
 from patchkit.errors import TreeError
 from patchkit.folders import TOO_DEEP, below
 from patchkit.reading import kind_of, read_regular
-from patchkit.trees.git_names import alternates, leads_to, packs, symbolic
+from patchkit.trees.git_names import alternates, asked, leads_to, packs, symbolic
 
 _NAMED = (
     *("HEAD", "FETCH_HEAD", "ORIG_HEAD", "commondir", "config", "config.worktree", "gitdir", "index", "packed-refs"),
@@ -95,6 +96,31 @@ def refuse_odd_files(repository: Path, files: Iterable[Path]) -> None:
             raise TreeError(f"git cannot read {repository}: {file} is no regular file but {kind_of(found.st_mode)}")
         if found.st_size > _LARGEST and not file.name.endswith(_MAPPED):
             raise TreeError(f"git cannot read {repository}: {file} is larger than {_LARGEST >> 20} MiB")
+
+
+def refuse_odd_names(repository: Path, folder: GitFolder, command: Sequence[str], stdin: bytes) -> None:
+    """Raise TreeError when git would wait for a file that a word of a command names, taken for a revision.
+
+    ``stdin`` is what the command is given to read.
+    """
+    paths = command[command.index("--") :] if "--" in command else ()
+    words = [word for word in command[1:] if not word.startswith("-")]
+    if command[0] == "cat-file":
+        # Nearly always ids, which are no names.
+        words += [os.fsdecode(line) for line in stdin.split(b"\n") if not _OF_AN_ID.match(line)]
+    for word in words:
+        # Settings of the clone say which reference that is, and it may be any file.
+        if _BY_SETTINGS.search(word.partition(":")[0]) and word not in paths:
+            name = word.removesuffix("^{commit}")
+            hint = "name the branch itself"
+            raise TreeError(f"{name!r} is what the settings of {repository} make of it", hint=hint)
+        refuse_odd_files(repository, asked(folder, word))
+        if "@{" in word:
+            refuse_odd_files(repository, logs(folder))
+
+
+_OF_AN_ID = re.compile(rb"[0-9a-f]{40}")
+_BY_SETTINGS = re.compile(r"@\{(?:u|upstream|push)\}", re.IGNORECASE)
 
 
 def files_read(folder: GitFolder) -> Iterator[Path]:

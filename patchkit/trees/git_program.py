@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -12,9 +11,15 @@ from pathlib import Path
 from patchkit.errors import RevisionNotFoundError, TreeError
 from patchkit.reading import read_regular
 from patchkit.trees.clone_damage import damage, damaged, hint_on
-from patchkit.trees.git_folder import GitFolder, files_read, files_tried, guessed, logs, refuse_odd_files
+from patchkit.trees.git_folder import (
+    GitFolder,
+    files_read,
+    files_tried,
+    guessed,
+    refuse_odd_files,
+    refuse_odd_names,
+)
 from patchkit.trees.git_lenders import may_download
-from patchkit.trees.git_names import asked
 from patchkit.trees.git_run import PLACES, begun, ended, run_git
 from patchkit.trees.git_settings import (
     FILES,
@@ -240,7 +245,7 @@ class GitProgram:
         Without them a command is stopped after a quarter of an hour, and TreeError raised. ``apart`` keeps git from
         the checkout: what compares texts reads the .gitattributes there, which are whatever somebody put there.
         """
-        self._refuse_odd_names(command, stdin)
+        refuse_odd_names(self.repository, GitFolder(self.folder, self.common), command, stdin)
         own = self._environment(environment or {})
         folder = self.repository
         if apart:
@@ -268,27 +273,8 @@ class GitProgram:
     def _environment(self, more: Mapping[str, str]) -> dict[str, str | None]:
         return {**dict.fromkeys(PLACES), _CEILING: self._above(), **self.environment, **more}
 
-    def _refuse_odd_names(self, command: Sequence[str], stdin: bytes) -> None:
-        """Raise TreeError when git would wait for a file that a word of the command names, taken for a revision."""
-        paths = command[command.index("--") :] if "--" in command else ()
-        words = [word for word in command[1:] if not word.startswith("-")]
-        if command[0] == "cat-file":
-            # Nearly always ids, which are no names.
-            words += [os.fsdecode(line) for line in stdin.split(b"\n") if not _OF_AN_ID.match(line)]
-        for word in words:
-            # Settings of the clone say which reference that is, and it may be any file.
-            if _BY_SETTINGS.search(word.partition(":")[0]) and word not in paths:
-                name = word.removesuffix("^{commit}")
-                hint = "name the branch itself"
-                raise TreeError(f"{name!r} is what the settings of {self.repository} make of it", hint=hint)
-            refuse_odd_files(self.repository, asked((self.folder, self.common), word))
-            if "@{" in word:
-                refuse_odd_files(self.repository, logs(GitFolder(self.folder, self.common)))
 
-
-_OF_AN_ID = re.compile(rb"[0-9a-f]{40}")
 _ROOT = Path("/")
-_BY_SETTINGS = re.compile(r"@\{(?:u|upstream|push)\}", re.IGNORECASE)
 _WAITS = "is there a named pipe among its files, or does the disk not answer?"
 _CEILING = "GIT_CEILING_DIRECTORIES"
 

@@ -402,5 +402,5 @@ def test_a_tag_whose_folders_are_lost_or_that_names_nothing_is_a_fault_and_the_o
 
 
 def damage_of(repository: Path, said: str) -> Problem:
-    hint = f"git -C {repository} fsck says what else is; a new clone mends it"
+    hint = f"git -C {repository} fsck says what is damaged; a new clone mends it"
     return Problem(f"{repository} is damaged: {said}", hint=hint)

@@ -342,7 +342,7 @@ def test_a_clone_that_lost_its_releases_is_damaged_and_not_without_any(there: Th
         there.ask(span=span)  # type: ignore[arg-type]
     said = caught.value.message.partition(" (git: error: ")[0]
     assert said == f"{there.clone.folder} is damaged: core_v1.0 is {there.base}, which is not there"
-    assert caught.value.hint == f"git -C {there.clone.folder} fsck says what else is; a new clone mends it"
+    assert caught.value.hint == f"git -C {there.clone.folder} fsck says what is damaged; a new clone mends it"
 
 
 def test_an_unknown_revision_is_named(there: There) -> None:

@@ -643,7 +643,7 @@ def test_a_branch_whose_commit_a_damaged_clone_lost_is_told_as_that(
     report = look(made, repository=clone)
     target = target_of(report, "main")
     why = f"{clone} is damaged: refs/heads/main is {commit}, which is not there"
-    hint = f"git -C {clone} fsck says what else is; a new clone mends it"
+    hint = f"git -C {clone} fsck says what is damaged; a new clone mends it"
     assert (target.state, target.reason, target.fingerprint) == ("broken", why, "")
     assert (report.ok, report.verdict, target.problems) == (False, "broken", (Problem(why, hint=hint),))
 
@@ -661,7 +661,7 @@ def test_a_branch_of_which_a_damaged_clone_lost_a_file_is_told_as_that(
     target = target_of(report, "main")
     assert (report.verdict, target.state, target.commit, len(target.problems)) == ("broken", "broken", commit, 1)
     assert (f" of {origin}" in target.problems[0].message, lost in target.problems[0].message) == (True, True)
-    assert target.problems[0].hint == f"the repository is damaged: git -C {origin} fsck says what else is"
+    assert target.problems[0].hint == f"git -C {origin} fsck says what is damaged; a new clone mends it"
 
 
 def test_no_older_base_is_taken_where_a_damaged_clone_lost_one(world: Callable[..., World]) -> None:

@@ -62,7 +62,7 @@ def test_whatever_git_is_asked_for_a_damaged_object_has_a_hint(
         tree.ask(*command)
     said, _, words = caught.value.message.partition(": ")
     assert (said, harmed in words or "v9" in words) == (f"git {command[0]} failed in {clone}", True)
-    assert caught.value.hint == f"the repository is damaged: git -C {clone} fsck says what else is"
+    assert caught.value.hint == f"git -C {clone} fsck says what is damaged; a new clone mends it"
 
 
 def test_a_question_that_git_refuses_is_no_damage(clone: Path) -> None:

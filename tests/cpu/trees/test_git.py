@@ -162,7 +162,7 @@ def test_a_clone_that_lost_its_objects_is_damaged_and_lacks_no_branch(
         said, _, words = caught.value.message.partition(" (git: error: ")
         assert said == f"{clone} is damaged: main is {commit}, which is not there"
         assert (culprit in words, bool(words)) == (True, bool(culprit))
-        assert caught.value.hint == f"git -C {clone} fsck says what else is; a new clone mends it"
+        assert caught.value.hint == f"git -C {clone} fsck says what is damaged; a new clone mends it"
     with pytest.raises(RevisionNotFoundError, match="has no revision 'other'"):
         GitProgram(clone).commit("other")
 

@@ -180,7 +180,7 @@ def test_what_git_cannot_read_is_told_with_the_command_that_was_asked(clone: His
         read_graph(of, base, ["sub/a.py"])
     assert (caught.value.message, caught.value.hint) == (
         f"git log failed in {clone.folder}: fatal: unable to read tree {lost}",
-        f"the repository is damaged: git -C {clone.folder} fsck says what else is",
+        f"git -C {clone.folder} fsck says what is damaged; a new clone mends it",
     )
 
 

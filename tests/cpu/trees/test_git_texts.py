@@ -123,7 +123,7 @@ def test_a_blob_that_is_not_there_is_named_with_its_file(clone: Histories) -> No
         read_blobs(tree(clone, tip), {blob_id(b"1"): "a.py", lost: "a/b.py"})
     assert (caught.value.message, caught.value.hint) == (
         f"git cannot read a/b.py ({lost}) of {clone.folder}: fatal: Not a valid object name {lost}",
-        f"the repository is damaged: git -C {clone.folder} fsck says what else is",
+        f"git -C {clone.folder} fsck says what is damaged; a new clone mends it",
     )
 
 

@@ -67,7 +67,7 @@ def test_a_tag_with_another_object_in_its_place_is_told(repository: Path, kind: 
     said, _, words = caught.value.message.partition(" (git: ")
     assert said == f"{repository} is damaged: refs/tags/core_v2.0 cannot be read"
     assert f"hash mismatch {name}" in words
-    assert caught.value.hint == f"git -C {repository} fsck says what else is; a new clone mends it"
+    assert caught.value.hint == f"git -C {repository} fsck says what is damaged; a new clone mends it"
 
 
 @pytest.mark.parametrize(
