@@ -13,7 +13,7 @@ from patchkit.core.upstream import Release, Upstream, VersionsDocument
 from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import DamagedCloneError, IndexUnavailableError, TreeError
 from patchkit.operations.contradictions import CHANGED, against_index, against_tags
-from patchkit.operations.upstream_targets import UNSEEN
+from patchkit.operations.upstream_choice import UNSEEN
 from patchkit.progress import Reporter, silent
 
 if TYPE_CHECKING:

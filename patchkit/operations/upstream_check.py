@@ -20,19 +20,15 @@ from patchkit.core.upstream import Release
 from patchkit.core.upstream_report import FoundRelease, TargetAnswer, UpstreamReport, worst
 from patchkit.operations.sources import Workspace, load_workspace
 from patchkit.operations.upstream_bare import missing
-from patchkit.operations.upstream_known import KnownAnswers
-from patchkit.operations.upstream_targets import (
+from patchkit.operations.upstream_choice import (
     MOST_NEW,
-    Asked,
-    Wanted,
-    all_wanted,
     as_carried,
-    base_named,
-    named,
     shipped_releases,
     since_the_series_began,
     worth_a_look,
 )
+from patchkit.operations.upstream_known import KnownAnswers
+from patchkit.operations.upstream_targets import Asked, Wanted, all_wanted, base_named, named
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
 from patchkit.store.location import versions_file

@@ -28,8 +28,9 @@ from patchkit.operations.rebase_session import Request
 from patchkit.operations.rebase_signed import Signed
 from patchkit.operations.regenerate import regenerate
 from patchkit.operations.upstream_check import Discovery, check_upstream
+from patchkit.operations.upstream_choice import as_carried
 from patchkit.operations.upstream_news import marked, news
-from patchkit.operations.upstream_targets import Asked, Wanted, as_carried
+from patchkit.operations.upstream_targets import Asked, Wanted
 from patchkit.store.series import load_series
 from patchkit.store.versions import load_versions
 
