@@ -15,10 +15,11 @@ from patchkit.core.state import State
 from patchkit.core.upstream import Target
 from patchkit.operations.coverage import is_uncarried, why_not_needed
 from patchkit.operations.sources import Workspace
-from patchkit.operations.survey import Survey
+from patchkit.operations.survey import Survey, is_edition, short
 from patchkit.store.location import series_option
 from patchkit.store.series import Series
 from patchkit.trees.interface import SourceTree
+from patchkit.trees.layout import tree_option
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -130,12 +131,13 @@ def applied_by_others(record: Manifest | None, tree: SourceTree, series: Series)
         if record is not None and left:
             problems.append(
                 Problem(
-                    f"the series {_short(record.series)} (patchkit {record.tool}, for {record.target}) has applied it, "
-                    f"and the tree has its record: {series.folder} ({_short(series.digest)}) is another series",
+                    f"the series {short(record.series)} (patchkit {record.tool}, for {record.target}) has applied it, "
+                    f"and the tree has its record: {series.folder} ({short(series.digest)}) is another "
+                    f"{'edition of it' if is_edition(record, series) else 'series'}",
                     path=left[0],
                     patch=patch.name,
-                    hint="one tree takes one series: take that one out first, `patchkit revert --patches` with its "
-                    "folder",
+                    hint="one tree takes one series: take that one out first, "
+                    f"`patchkit revert{tree_option(tree)} --patches` with its folder",
                 )
             )
     return problems
@@ -143,10 +145,6 @@ def applied_by_others(record: Manifest | None, tree: SourceTree, series: Series)
 
 def _has(tree: SourceTree, path: str, blob: str | None) -> bool:
     return blob_id_if_any(tree.read(path)) == blob
-
-
-def _short(digest: str) -> str:
-    return digest.removeprefix("sha256:")[:8]
 
 
 def applied_after(patches: Iterable[PatchReport]) -> set[str]:

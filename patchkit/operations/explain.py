@@ -8,15 +8,13 @@ from itertools import groupby
 
 from patchkit.core.model import FilePatch, Hunk, LineKind, Patch
 from patchkit.core.placement import FilePlaced, place_file
-from patchkit.core.report import PatchReport, Problem
+from patchkit.core.report import FileReport, PatchReport, Problem
 from patchkit.core.scopes import LARGEST_SOURCE
 from patchkit.core.series import TargetLock
 from patchkit.core.state import State, hunk_states, step_of
 from patchkit.operations.locked import Sources
 from patchkit.operations.survey import Survey
 from patchkit.store.series import SeriesPatch
-
-_RESTORE = "restore the file (git checkout, or install the release again)"
 
 
 def variant_of(patch: SeriesPatch, locked: TargetLock) -> Patch | None:
@@ -43,7 +41,7 @@ def modified_hunks(
 def patch_problems(sources: Sources, found: Survey, target: str, report: PatchReport) -> list[Problem]:
     """Name every file and hunk that keeps a patch from being wholly in or wholly out."""
     problems = [
-        Problem(_absent(file.path in found.folders), path=file.path, patch=report.name, hint=_RESTORE)
+        Problem(_absent(file.path in found.folders), path=file.path, patch=report.name, hint=found.restore(file.path))
         for file in report.files
         if file.state == State.MISSING.value
     ]
@@ -51,7 +49,7 @@ def patch_problems(sources: Sources, found: Survey, target: str, report: PatchRe
         # A file that several patches change is told about once, at the first of them.
         first = next(name for name, lock in sources.lock.targets[target].patches.items() if file.path in lock.files)
         if file.state == State.MODIFIED.value and first == report.name:
-            problems.append(_modified(sources, target, file.path, found.contents[file.path], file.found))
+            problems.append(_modified(sources, target, file, found))
     if report.state == State.PARTLY.value:
         problems.extend(_half_patched(sources, target, report))
     return problems
@@ -76,12 +74,13 @@ def stacked(patch: str, other: str, path: str, *, backwards: bool) -> Problem:
     return Problem(message, path=path, patch=patch, hint=f"select {other} as well")
 
 
-def _modified(sources: Sources, target: str, path: str, content: bytes | None, blob: str | None) -> Problem:
+def _modified(sources: Sources, target: str, file: FileReport, found: Survey) -> Problem:
     """Explain a modified file by the hunks that are not as they would be."""
-    message = f"the file is neither {target}'s nor a patched one (blob {blob})"
+    path, content, restore = file.path, found.contents[file.path], found.restore(file.path)
+    message = f"the file is neither {target}'s nor a patched one (blob {file.found})"
     if content is not None and len(content) > LARGEST_SOURCE:
         detail = f"it is larger than {LARGEST_SOURCE >> 20} MiB, and its hunks are not looked for"
-        return Problem(f"{message}: {detail}", path=path, hint=_RESTORE)
+        return Problem(f"{message}: {detail}", path=path, hint=restore)
     reading = _Reading({}, ()) if content is None else _read(sources, target, path, content)
     for wanted in (State.MODIFIED, State.CLEAN, State.APPLIED):
         odd = [(name, hunk) for name, hunk in reading.odd if reading.states[name][hunk] is wanted]
@@ -98,8 +97,8 @@ def _modified(sources: Sources, target: str, path: str, content: bytes | None, b
             )
             detail = f"{_named(applied)} applied, {_named(clean)} not"
             hunk = clean[0]
-        return Problem(f"{message}: {detail}", path=path, hunk=hunk, patch=name, hint=_RESTORE)
-    return Problem(f"{message}: it was changed outside the hunks of the series", path=path, hint=_RESTORE)
+        return Problem(f"{message}: {detail}", path=path, hunk=hunk, patch=name, hint=restore)
+    return Problem(f"{message}: it was changed outside the hunks of the series", path=path, hint=restore)
 
 
 @dataclass(frozen=True, slots=True)

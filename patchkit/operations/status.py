@@ -12,11 +12,12 @@ from patchkit.operations.checks import run_checks
 from patchkit.operations.explain import patch_problems
 from patchkit.operations.plan import assess
 from patchkit.operations.sources import Workspace
-from patchkit.operations.survey import Survey, refuse_torn_reading, survey
+from patchkit.operations.survey import Survey, is_edition, refuse_torn_reading, short, survey
 from patchkit.operations.undo import interrupted_problem
 from patchkit.trees.interface import SourceTree, WritableTree
 
 UNKNOWN_RELEASE = "unknown-release"
+ANOTHER_RELEASE = "another-release"
 
 
 def status(workspace: Workspace, tree: SourceTree, *, asked: str | None = None) -> Report:
@@ -29,7 +30,7 @@ def status(workspace: Workspace, tree: SourceTree, *, asked: str | None = None) 
     patches = assess(workspace.sources, found, found.target)
     for patch in patches if not found.problems else ():
         problems.extend(_in_doubt(workspace, found, found.target, patch))
-    verdict = UNKNOWN_RELEASE if found.problems else _overall(patches)
+    verdict = _verdict(found) if found.problems else _overall(patches)
     if problems:
         refuse_torn_reading(tree, found)
     notes = _manifest_notes(workspace, read_manifest(tree), patches)
@@ -91,6 +92,11 @@ def _in_doubt(workspace: Workspace, found: Survey, target: str, patch: PatchRepo
     return patch_problems(workspace.sources, found, target, patch)
 
 
+def _verdict(found: Survey) -> str:
+    """Return the word for a tree that is refused; one that is wholly a target is another one than was asked for."""
+    return UNKNOWN_RELEASE if found.strange else ANOTHER_RELEASE
+
+
 def _overall(patches: Sequence[PatchReport]) -> str:
     """Return one word for all patches: the worst state, or partly when some are in and some are out."""
     states = {patch.state for patch in patches} - {State.NOT_NEEDED.value}
@@ -131,5 +137,8 @@ def _manifest_notes(workspace: Workspace, record: Manifest | None, patches: Sequ
     if record is None:
         return ["there is no patchkit record: the patches were applied by other means"] if applied else []
     if record.series != workspace.sources.series.digest:
-        return [f"applied by patchkit {record.tool} from another edition of the series, with the same resulting files"]
+        which = "another edition of the series" if is_edition(record, workspace.sources.series) else "another series"
+        return [
+            f"applied by patchkit {record.tool} from {which} ({short(record.series)}), with the same resulting files"
+        ]
     return []

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from patchkit.errors import TreeError
-from patchkit.trees.interface import Edits, Interrupted, SourceTree, WritableTree
+from patchkit.trees.interface import Edits, Interrupted, SourceTree, WritableTree, restoring
 
 
 class _WithModes(SourceTree, Protocol):
@@ -24,6 +24,11 @@ class Beneath:
     def __init__(self, tree: _WithModes, source: str) -> None:
         self._tree = tree
         self._start = f"{source}/"
+
+    @property
+    def outer(self) -> SourceTree:
+        """The tree that is shown."""
+        return self._tree
 
     @property
     def label(self) -> str:
@@ -79,10 +84,9 @@ class WritableBeneath(Beneath):
         super().__init__(tree, source)  # type: ignore[arg-type]
         self._writable = tree
 
-    @property
-    def outer(self) -> WritableTree:
-        """The tree that is shown."""
-        return self._writable
+    def how_to_restore(self, path: str) -> str:
+        """Return, for a hint, how a file gets back the text that it had before somebody changed it."""
+        return restoring(self._writable, self.inner(path) or path)
 
     def write(self, edits: Edits, *, operation: str) -> None:
         """Write all of ``edits`` or none; see WritableTree."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shlex
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,6 +24,8 @@ from patchkit.trees.paths import checked
 if TYPE_CHECKING:
     from patchkit.trees.installed import InstalledTree
 
+FROM_THE_RELEASE = "restore the file: take it from the release, or make the folder anew"
+"""How a file is restored where neither git nor an installer keeps its text."""
 _SKIPPED = frozenset({".git", "__pycache__", STATE})
 
 
@@ -108,6 +111,12 @@ class DirectoryTree:
             return {}
         except OSError as error:
             raise _unlisted(error) from error
+
+    def how_to_restore(self, path: str) -> str:
+        """Return, for a hint, how ``path`` gets back the text that it had before somebody changed it."""
+        if (self.root / ".git").exists():
+            return f"restore the file: `git -C {shlex.quote(str(self.root))} checkout -- {shlex.quote(path)}`"
+        return FROM_THE_RELEASE
 
     def write(self, edits: Edits, *, operation: str) -> None:
         """Write all of ``edits`` or none; drop the byte code of changed modules and folders left empty.

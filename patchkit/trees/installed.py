@@ -11,7 +11,7 @@ from patchkit.core.kept_names import RECORD, STATE
 from patchkit.core.record import update_record
 from patchkit.core.upstream import MEGATRON, Upstream
 from patchkit.errors import NotATreeError
-from patchkit.trees.directory import DirectoryTree
+from patchkit.trees.directory import FROM_THE_RELEASE, DirectoryTree
 from patchkit.trees.interface import Edits, WritableTree
 from patchkit.trees.paths import checked
 
@@ -43,6 +43,13 @@ class InstalledTree(DirectoryTree):
     def state_dir(self) -> Path:
         """Folder of the lock and of the journal."""
         return self.root / self.dist_info / STATE
+
+    def how_to_restore(self, path: str) -> str:  # noqa: ARG002 - an installer brings all files
+        """Return, for a hint, how a file gets back the text that it had before somebody changed it."""
+        # Who unpacked a wheel by other means than an installer has no such file (PEP 376).
+        if not (self.root / self.dist_info / "INSTALLER").exists():
+            return FROM_THE_RELEASE
+        return "restore the file: install the release again, with pip by --force-reinstall"
 
     def write(self, edits: Edits, *, operation: str) -> None:
         """Write all of ``edits`` and the RECORD that follows from them, or nothing. Raises ArchiveError as well."""

@@ -50,6 +50,20 @@ class SourceTree(Protocol):
 
 
 @runtime_checkable
+class _Restorable(Protocol):
+    """A tree that knows where the old text of its files is."""
+
+    def how_to_restore(self, path: str) -> str: ...
+
+
+def restoring(tree: SourceTree, path: str) -> str:
+    """Return, for a hint, how a file of ``tree`` gets back the text that it had before somebody changed it."""
+    return (
+        tree.how_to_restore(path) if isinstance(tree, _Restorable) else "use a tree in which it has the release's text"
+    )
+
+
+@runtime_checkable
 class WritableTree(SourceTree, Protocol):
     """Adds one write that is all or nothing."""
 

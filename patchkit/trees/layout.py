@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,17 @@ def holds(path: Path, upstream: Upstream) -> bool:
 def seen(wheel: WheelTree, upstream: Upstream) -> SourceTree:
     """Return a wheel by the paths of the repository."""
     return Beneath(wheel, upstream.source) if upstream.source else wheel
+
+
+def tree_option(tree: SourceTree) -> str:
+    """Return the option that names a folder or wheel in a command for a shell, a space before it.
+
+    Empty for the current folder, and for what no option names.
+    """
+    if isinstance(tree, Beneath):
+        return tree_option(tree.outer)
+    place = getattr(tree, "root", None) or getattr(tree, "path", None)
+    return f" --in {shlex.quote(str(place))}" if isinstance(place, Path) and place != Path() else ""
 
 
 def of_wheel(tree: SourceTree, edits: Edits) -> Edits:

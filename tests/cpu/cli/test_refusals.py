@@ -6,6 +6,7 @@ import contextlib
 import errno
 import itertools
 import os
+import subprocess
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 from operations import made_up as fake
 from operations.made_up import PATCHED, TOUCHED, UPSTREAM, path_of
 from trees.faults import control_c, full_disk, tripped
+from trees.repositories import git, record
 from trees.snapshots import contents, lay, snapshot
 from trees.wheels import add, make_wheel
 
@@ -50,7 +52,7 @@ def error(message: str, hint: str | None = None) -> str:
     return f"error: {message}\n" + (f"  hint: {hint}\n" if hint else "")
 
 
-RESTORE = "restore the file (git checkout, or install the release again)"
+RESTORE = "restore the file: take it from the release, or make the folder anew"
 
 
 # 1: the answer is no.
@@ -64,6 +66,50 @@ def test_another_release_than_the_one_asked_for(refused: Refused, tree: Path, co
         1,
         error(f"{path_of('buffer')}: the tree is 2.0, not 1.0", "use --megatron 2.0, or leave --megatron out"),
     )
+    # Nothing else is said of it: no file is changed, and the release is known.
+    verdict = {"verify": "not verified", "status": "another release"}.get(command, "refused")
+    lines = ran.out.splitlines()
+    assert (lines[0], lines[-1]) == (f"{tree}: 2.0", verdict)
+    assert "modified" not in ran.out
+
+
+@pytest.mark.parametrize("command", ["apply", "revert", "verify", "status"])
+def test_a_changed_tree_of_another_release_than_the_one_asked_for(refused: Refused, tree: Path, command: str) -> None:
+    lay(tree, {path_of("mode"): UPSTREAM["2.0"][path_of("mode")] + b"# mine\n"})
+    lay(tree, {path_of("regions"): b"mine = 1\n"})
+    ran = refused(command, "--in", tree, "--megatron", "1.0")
+
+    message = f"{path_of('buffer')}: the tree is not 1.0; it resembles 2.0 most"
+    assert (ran.code, ran.err) == (1, error(message, "use --megatron 2.0, or leave --megatron out"))
+    title = "unknown release" if command == "status" else "2.0 with changed files"
+    assert ran.out.splitlines()[0] == f"{tree}: {title}"
+
+
+def test_a_changed_file_of_a_checkout_is_restored_with_git(refused: Refused, tree: Path) -> None:
+    git(tree, "init", "-q")
+    record(tree, "2.0")
+    lay(tree, {path_of("mode"): b"mine = 1\n"})
+    ran = refused("apply", "--in", tree)
+
+    command = f"git -C {tree} checkout -- {path_of('mode')}"
+    assert ran.err.splitlines()[-1] == f"  hint: restore the file: `{command}`"
+    subprocess.run(command.split(), check=True)
+    assert (tree / path_of("mode")).read_bytes() == UPSTREAM["2.0"][path_of("mode")]
+
+
+@pytest.mark.parametrize(
+    ("installer", "hint"),
+    [("pip\n", "restore the file: install the release again, with pip by --force-reinstall"), (None, RESTORE)],
+)
+def test_a_changed_file_is_installed_again_where_an_installer_brought_it(
+    refused: Refused, tree: Path, installer: str | None, hint: str
+) -> None:
+    metadata = tree / "megatron_core-2.0.dist-info"
+    lay(metadata, {"METADATA": b"Name: megatron-core\n", **({"INSTALLER": installer.encode()} if installer else {})})
+    lay(tree, {path_of("mode"): b"mine = 1\n"})
+    ran = refused("apply", "--in", tree)
+
+    assert ran.err.splitlines()[-1] == f"  hint: {hint}"
 
 
 @pytest.mark.parametrize("command", ["apply", "revert", "verify", "status"])

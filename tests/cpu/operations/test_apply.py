@@ -275,7 +275,25 @@ def test_a_tree_that_another_edition_patched_is_told_by_its_record() -> None:
         Problem(
             "another edition of the series is applied (grads, for 2.0, by patchkit 0.0.9)",
             path=path_of("buffer"),
-            hint="revert it with the patchkit that applied it, or install the release again; then apply",
+            hint="revert it with the patchkit that applied it, or begin with a tree of the release; then apply",
+        ),
+    )
+
+
+def test_a_tree_that_another_series_patched_is_told_with_the_names_of_both() -> None:
+    tree = made_up.tree("2.0", buffer=b"another series\n")
+    pair = {"before": "0" * 40, "after": blob_id(b"another series\n")}
+    patch = {"name": "theirs", "digest": "sha256:1", "variant": "v.patch", "files": {path_of("buffer"): pair}}
+    record = {"schema": 1, "tool": "0.9", "target": "2.0", "commit": None, "series": "sha256:" + "4" * 64}
+    tree.write({MANIFEST: json.dumps({**record, "patches": [patch]}).encode()}, operation="test")
+    series = made_up.workspace().sources.series
+    ours = f"{series.folder} ({series.digest.removeprefix('sha256:')[:8]})"
+
+    assert refusal(tree) == (
+        Problem(
+            f"another series is applied (theirs, for 2.0, by patchkit 0.9): 44444444, not {ours}",
+            path=path_of("buffer"),
+            hint="one tree takes one series: take that one out first, `patchkit revert --patches` with its folder",
         ),
     )
 
@@ -426,7 +444,7 @@ def test_a_file_that_somebody_changed_is_named_whichever_it_is(name: str) -> Non
             f"the file is neither 2.0's nor a patched one (blob {blob}): "
             "it was changed outside the hunks of the series",
             path=path_of(name),
-            hint="restore the file (git checkout, or install the release again)",
+            hint="use a tree in which it has the release's text",
         ),
     )
 
@@ -441,7 +459,7 @@ def test_a_file_that_is_missing_is_named_whichever_it_is(name: str) -> None:
             "the file is missing",
             path=path_of(name),
             patch=patch,
-            hint="restore the file (git checkout, or install the release again)",
+            hint="use a tree in which it has the release's text",
         )
         for patch in patches
     )
@@ -495,7 +513,7 @@ def test_a_hunk_that_somebody_changed_in_a_patched_file_is_named(
             path=path_of("buffer"),
             hunk=hunk,
             patch=patch,
-            hint="restore the file (git checkout, or install the release again)",
+            hint="use a tree in which it has the release's text",
         ),
     )
 

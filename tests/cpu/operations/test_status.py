@@ -105,7 +105,7 @@ def test_of_a_modified_file_each_hunk_is_told() -> None:
             path=path_of("buffer"),
             hunk="grads-reload",
             patch="grads",
-            hint="restore the file (git checkout, or install the release again)",
+            hint="use a tree in which it has the release's text",
         ),
     )
 
@@ -227,10 +227,22 @@ def test_a_record_of_another_edition_with_the_same_files_is_noted() -> None:
     tree = applied("2.0")
     record = json.loads(tree.files[MANIFEST])
     tree.files[MANIFEST] = json.dumps({**record, "series": "sha256:" + "0" * 64, "tool": "0.0.1"}).encode()
-    note = "applied by patchkit 0.0.1 from another edition of the series, with the same resulting files"
+    note = "applied by patchkit 0.0.1 from another edition of the series (00000000), with the same resulting files"
 
     assert status_of(tree).notes == (note,)
     assert (verify_of(tree).ok, verify_of(tree).notes) == (True, (note,))
+
+
+def test_a_record_of_another_series_with_the_same_files_is_noted_as_that() -> None:
+    tree = applied("2.0")
+    record = json.loads(tree.files[MANIFEST])
+    patches = [{**patch, "name": f"their-{patch['name']}"} for patch in record["patches"]]
+    told = {**record, "series": "sha256:" + "4" * 64, "tool": "0.0.1", "patches": patches}
+    tree.files[MANIFEST] = json.dumps(told).encode()
+
+    assert status_of(tree).notes == (
+        "applied by patchkit 0.0.1 from another series (44444444), with the same resulting files",
+    )
 
 
 def test_a_record_that_the_files_contradict_is_reported() -> None:
@@ -290,7 +302,7 @@ def test_a_folder_in_the_place_of_a_file_is_told_as_one(tmp_path: Path) -> None:
             "there is a folder in the place of the file",
             path=path_of("mode"),
             patch="mode",
-            hint="restore the file (git checkout, or install the release again)",
+            hint="restore the file: take it from the release, or make the folder anew",
         ),
     )
 
