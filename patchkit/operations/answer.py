@@ -129,11 +129,11 @@ def applied_by_others(record: Manifest | None, tree: SourceTree, series: Series)
         beyond = {path: pair.after for path, pair in patch.files.items() if pair.before != pair.after}
         left = [path for path, blob in beyond.items() if path not in own and _has(tree, path, blob)]
         if record is not None and left:
+            which = "another edition of it" if is_edition(record, series) else "another series"
             problems.append(
                 Problem(
                     f"the series {short(record.series)} (patchkit {record.tool}, for {record.target}) has applied it, "
-                    f"and the tree has its record: {series.folder} ({short(series.digest)}) is another "
-                    f"{'edition of it' if is_edition(record, series) else 'series'}",
+                    f"and the tree has its record: {series.folder} ({short(series.digest)}) is {which}",
                     path=left[0],
                     patch=patch.name,
                     hint="one tree takes one series: take that one out first, "

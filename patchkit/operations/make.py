@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from patchkit.core.authorship import objections
+from patchkit.core.blobs import blob_id
 from patchkit.core.printing import printable
 from patchkit.core.report import Report
 from patchkit.core.series import PatchDocument
@@ -15,9 +17,13 @@ from patchkit.core.upstream import Target
 from patchkit.errors import StoreError, TreeError
 from patchkit.operations.answer import make_manifest
 from patchkit.operations.apply import Ready, prepare
+from patchkit.operations.existing import Made, is_occupied, what_differs
 from patchkit.operations.sources import Workspace
-from patchkit.trees.interface import SourceTree
-from patchkit.trees.layout import holds, of_wheel, open_folder, seen
+from patchkit.trees.interface import Edits, SourceTree
+from patchkit.trees.layout import of_wheel, open_folder, seen
+
+if TYPE_CHECKING:
+    from patchkit.trees.archive import WheelTree
 
 
 def apply_to(
@@ -39,6 +45,7 @@ def apply_to(
         tree,
         destination,
         lambda ready: unpack(archive, destination, of_wheel(tree, ready.edits)),
+        lambda ready: _made_of_wheel(archive, of_wheel(tree, ready.edits)),
         asked=asked,
         patches=patches,
         dry_run=dry_run,
@@ -65,6 +72,7 @@ def apply_export(
         tree,
         destination,
         lambda ready: export(tree, destination, ready.edits),
+        lambda ready: Made(tree.blob_ids(), ready.edits, tree.manifest_path),
         asked=asked,
         patches=patches,
         dry_run=dry_run,
@@ -148,18 +156,22 @@ def _make_folder(
     tree: SourceTree,
     destination: Path,
     make: Callable[[Ready], None],
+    made: Callable[[Ready], Made],
     *,
     asked: str | None,
     patches: Sequence[str],
     dry_run: bool,
 ) -> Report:
-    """Make a new folder from ``tree``; one in which there is nothing to patch is made all the same."""
-    existing = _existing(workspace, destination, asked, patches)
-    if existing is not None:
-        return existing
+    """Make a new folder from ``tree``; one in which there is nothing to patch is made all the same.
+
+    A folder that is what would be made is left as it is: there is nothing to do any more. Raises TreeError for any
+    other that exists.
+    """
     ready = prepare(workspace, tree, asked=asked, patches=patches)
     if isinstance(ready, Report):
         return ready
+    if is_occupied(destination):
+        return _existing(workspace, destination, made(ready), patches)
     if dry_run:
         return ready.report("would-apply" if ready.edits else ready.idle_verdict, made=str(destination))
     make(ready)
@@ -184,20 +196,24 @@ def local_version(workspace: Workspace, patches: Sequence[str]) -> str:
     return f"patchkit.{short}.{'.'.join(name.replace('-', '.') for name in names)}"
 
 
-def _existing(workspace: Workspace, destination: Path, asked: str | None, patches: Sequence[str]) -> Report | None:
-    """Answer for a destination that is not new: already applied, or an error; None when it may be made."""
-    if not destination.exists() or (destination.is_dir() and not any(destination.iterdir())):
-        return None
-    if holds(destination, workspace.versions.upstream):
-        tree = open_folder(destination, workspace.versions.upstream)
-        interrupted = tree.interrupted()
-        ready = prepare(workspace, tree, asked=asked, patches=patches) if interrupted is None else None
-        if isinstance(ready, Ready) and not ready.edits:
-            return ready.report(ready.idle_verdict, made=str(destination))
+def _existing(workspace: Workspace, destination: Path, made: Made, patches: Sequence[str]) -> Report:
+    """Answer for a folder that is what would be made. Raises TreeError for another one."""
+    upstream = workspace.versions.upstream
+    difference = what_differs(destination, made, upstream)
+    if difference is None:
+        done = prepare(workspace, open_folder(destination, upstream), asked=None, patches=patches)
+        if isinstance(done, Ready) and not done.edits:
+            return done.report(done.idle_verdict, made=str(destination))
+        difference = "it was changed while it was looked at"
     raise TreeError(
-        f"{destination} exists already",
+        f"{destination} exists already, and is not what would be made there: {difference}",
         hint="--to makes a new folder; use --in to patch a folder that exists",
     )
+
+
+def _made_of_wheel(archive: WheelTree, edits: Edits) -> Made:
+    blobs = {path: blob_id(archive.read(path) or b"") for path in archive.paths()}
+    return Made(blobs, {**edits, archive.record_path: archive.record(edits)}, archive.manifest_path)
 
 
 def _refuse_authors(workspace: Workspace, names: Sequence[str]) -> None:

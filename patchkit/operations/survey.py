@@ -96,7 +96,6 @@ def _as_asked(found: Recognised | Ambiguous | Unknown, here: Survey, asked: str,
 def _unasked(found: Recognised | Ambiguous | Unknown, here: Survey, tree: SourceTree, lock: LockDocument) -> Survey:
     """Return the tree as what its files say that it is."""
     supported = "supported: " + ", ".join(lock.targets)
-    message = f"{tree.label} is no release that this series knows"
     match found:
         case Recognised(target, same):
             return replace(here, target=target, same=same)
@@ -107,9 +106,11 @@ def _unasked(found: Recognised | Ambiguous | Unknown, here: Survey, tree: Source
             problems: tuple[Problem, ...] = ()
             if _mostly(strange, nearest, lock):
                 # This is another release, and telling what is wrong with each file would mislead.
-                problems = (Problem(f"{message}; it resembles {nearest} most", path=strange[0], hint=supported),)
+                message = f"{tree.label} is no release that this series knows; it resembles {nearest} most"
+                problems = (Problem(message, path=strange[0], hint=supported),)
             return replace(here, target=nearest, strange=strange, problems=problems)
         case Unknown(_, strange):
+            message = f"{tree.label} is no release that this series knows"
             problem = Problem(message, path=strange[0] if strange else None, hint=supported)
             return replace(here, strange=strange, problems=(problem,))
 
@@ -150,17 +151,16 @@ def _of_others(tree: SourceTree, blobs: Mapping[str, str | None], sources: Sourc
         return None
     path = next(iter(left))
     names = ", ".join(patch.name for patch in record.patches)
-    by = f"for {record.target}, by patchkit {record.tool}"
     if is_edition(record, sources.series):
         return Problem(
-            f"another edition of the series is applied ({names}, {by})",
+            f"another edition of the series is applied ({names}, for {record.target}, by patchkit {record.tool})",
             path=path,
             hint="revert it with the patchkit that applied it, or begin with a tree of the release; then apply",
         )
     series = sources.series
     return Problem(
-        f"another series is applied ({names}, {by}): {short(record.series)}, not {series.folder} "
-        f"({short(series.digest)})",
+        f"another series is applied ({names}, for {record.target}, by patchkit {record.tool}): "
+        f"{short(record.series)}, not {series.folder} ({short(series.digest)})",
         path=path,
         hint=f"one tree takes one series: take that one out first, `patchkit revert{tree_option(tree)} --patches` with "
         "its folder",

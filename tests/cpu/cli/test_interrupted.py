@@ -199,7 +199,8 @@ def test_a_folder_whose_write_did_not_end_is_not_taken_for_a_finished_one(
     killed(tree, series, "apply", written=written)
     ran = made_up("apply", "--megatron", "2.0", "--to", tree)
 
-    assert (ran.code, ran.err.splitlines()[0]) == (4, f"error: {tree} exists already")
+    said = f"error: {tree} exists already, and is not what would be made there: an earlier write to it was interrupted"
+    assert (ran.code, ran.err.splitlines()[0]) == (4, said)
 
 
 def test_what_a_write_left_that_was_killed_before_it_changed_anything_goes_away_without_a_word(

@@ -450,6 +450,29 @@ def test_a_clone_without_a_place_gives_a_new_folder_named_after_the_revision(
     assert patched(tmp_path / "megatron-team-branch-patched") == PATCHED["1.1"]
 
 
+@pytest.mark.parametrize("style", ["text", "json"])
+@pytest.mark.parametrize("selection", [[], ["--patch", "grads"], ["--patch", "mode"]])
+@pytest.mark.parametrize("source", ["index", "git"])
+def test_the_same_apply_again_says_already_applied_and_changes_nothing(  # noqa: PLR0917 - fixtures and cases
+    made_up: Command, repository: Path, tmp_path: Path, source: str, selection: list[str], style: str
+) -> None:
+    clone = ["--git", str(repository)] if source == "git" else []
+    command = ["apply", *clone, "--megatron", "1.1", *selection, "--to", str(tmp_path / "out"), "--format", style]
+    first = made_up(*command)
+    # Used since: byte code, and a file that somebody laid beside the others.
+    lay(tmp_path / "out/megatron/core", {"__pycache__/config.cpython-311.pyc": b"", "mine.txt": b""})
+    before = snapshot(tmp_path / "out")
+    again = made_up(*command)
+
+    assert (first.code, again.code, again.err) == (0, 0, "")
+    done = "not needed" if "mode" in selection else "already applied"
+    if style == "text":
+        assert again.out.splitlines()[-1] == f"{done}: {tmp_path / 'out'}"
+    else:
+        assert json.loads(again.out)["verdict"] == done.replace(" ", "-")
+    assert snapshot(tmp_path / "out") == before
+
+
 def test_a_dry_run_makes_no_branch_and_no_folder(made_up: Command, repository: Path, tmp_path: Path) -> None:
     before = git(repository, "for-each-ref"), snapshot(tmp_path)
     for place in (["--branch", "patched"], ["--to", str(tmp_path / "out")]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import itertools
+import json
 import os
 import subprocess
 import zipfile
@@ -522,11 +523,69 @@ def test_a_wheel_that_is_none(refused: Refused, tmp_path: Path) -> None:
     assert (ran.code, ran.err) == (4, error("x.whl is damaged: File is not a zip file"))
 
 
+EXISTS = "--to makes a new folder; use --in to patch a folder that exists"
+
+
+def exists(place: Path, why: str) -> str:
+    return error(f"{place} exists already, and is not what would be made there: {why}", EXISTS)
+
+
 def test_a_folder_to_be_made_that_is_there_already(refused: Refused, tree: Path, tmp_path: Path) -> None:
-    hint = "--to makes a new folder; use --in to patch a folder that exists"
-    for place in (tree, lay(tmp_path / "other", {"file": b""})):
+    for place, why in (
+        (tree, "it has no record of patchkit's"),
+        (lay(tmp_path / "other", {"file": b""}), "it has no megatron/core"),
+        (lay(tmp_path / "one", {"file": b""}) / "file", "it has no megatron/core"),
+    ):
         ran = refused("apply", "--megatron", "2.0", "--to", place)
-        assert (ran.code, ran.err) == (4, error(f"{place} exists already", hint))
+        assert (ran.code, ran.err) == (4, exists(place, why))
+
+
+OTHER_RECORD = "its record is of another series, or of another edition of it"
+
+
+@pytest.mark.parametrize(
+    ("asked", "changes", "why"),
+    [
+        # 1.0 and 1.1 differ in a file that no patch touches.
+        (["--megatron", "1.1"], {}, "its record says 1.0, not 1.1"),
+        (["--patch", "grads"], {}, "its record says grads, params, loose, not grads"),
+        ([], {"megatron/core/version.py": b"other"}, "megatron/core/version.py has another text"),
+        ([], {"megatron/core/version.py": None}, "megatron/core/version.py is missing"),
+        (
+            [],
+            {path_of("buffer"): UPSTREAM["1.0"][path_of("buffer")]},
+            f"{path_of('buffer')} has another text",
+        ),
+        ([], {"megatron_core-1.0.dist-info/RECORD": b""}, "megatron_core-1.0.dist-info/RECORD has another text"),
+    ],
+)
+def test_a_folder_that_another_apply_made(  # noqa: PLR0917 - fixtures and cases
+    refused: Refused, made_up: Command, tmp_path: Path, asked: list[str], changes: dict[str, bytes | None], why: str
+) -> None:
+    out = tmp_path / "out"
+    assert made_up("apply", "--megatron", "1.0", "--to", out).code == 0
+    for path, content in changes.items():
+        if content is None:
+            (out / path).unlink()
+        else:
+            (out / path).write_bytes(content)
+    ran = refused("apply", *(["--megatron", "1.0"] if "--megatron" not in asked else []), *asked, "--to", out)
+
+    assert (ran.code, ran.err) == (4, exists(out, why))
+
+
+def test_a_folder_that_another_edition_of_the_series_made(refused: Refused, made_up: Command, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    made_up("apply", "--megatron", "1.0", "--to", out)
+    (record,) = out.glob("*.dist-info/patchkit.json")
+    told = json.loads(record.read_text())
+    for change, why in (
+        ({"series": "sha256:" + "0" * 64}, OTHER_RECORD),
+        ({"commit": "1" * 40}, "its record says something else"),
+    ):
+        record.write_text(json.dumps({**told, **change}))
+        ran = refused("apply", "--megatron", "1.0", "--to", out)
+        assert (ran.code, ran.err) == (4, exists(out, why))
 
 
 def test_two_at_once(refused: Refused, made_up: Command, tree: Path) -> None:
