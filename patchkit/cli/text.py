@@ -12,6 +12,7 @@ _COLOURS = {
     "applied": "green",
     "clean": "cyan",
     "not-needed": "bright_black",
+    "not-carried": "yellow",
     "partly": "red",
     "modified": "red",
     "missing": "red",

@@ -44,7 +44,7 @@ class PatchReport(Item, frozen=True):
 
     name: str
     state: str
-    """clean, applied, partly, modified, not-needed: before the command did anything."""
+    """clean, applied, partly, modified, not-needed, not-carried: before the command did anything."""
     action: str
     """none, apply, revert: what the command does."""
     variant: str | None

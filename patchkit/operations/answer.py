@@ -21,6 +21,9 @@ from patchkit.store.series import Series
 from patchkit.trees.interface import SourceTree
 from patchkit.trees.layout import tree_option
 
+NOT_CARRIED = "not-carried"
+"""The state of a patch that has no variant for a target, and of which nobody has said that it needs none there."""
+
 
 class Answer(msgspec.Struct, frozen=True):
     """What every report of one command on one tree has in common."""
@@ -163,9 +166,10 @@ def _with_upstream(workspace: Workspace, patch: PatchReport, target: str | None)
     document = workspace.sources.series.patch(patch.name).document
     known = workspace.named(target)
     groups = {group: text for has in document.upstream if has.target == target for group, text in has.groups.items()}
-    reason = patch.reason
-    if patch.state == State.NOT_NEEDED.value:
+    state, reason = patch.state, patch.reason
+    if state == State.NOT_NEEDED.value:
         reason = why_not_needed(document.not_needed, known) or ""
-    return PatchReport(
-        patch.name, patch.state, patch.action, patch.variant, reason, patch.files, groups or patch.upstream
-    )
+        if is_uncarried(document, known):
+            # What stands there tells its author what to write.
+            state, reason = NOT_CARRIED, "carry it there, or say in patch.yaml, below not-needed, why it needs none"
+    return PatchReport(patch.name, state, patch.action, patch.variant, reason, patch.files, groups or patch.upstream)

@@ -17,6 +17,7 @@ from patchkit.trees.interface import SourceTree
 _STATES: dict[str, tuple[Verdict, str]] = {
     "applied": ("ok", "every patch that it needs is applied"),
     "not-needed": ("ok", "it needs no patch"),
+    "not-carried": ("look", "nobody has carried the series there yet"),
     "clean": ("look", "no patch is applied"),
     "partly": ("bad", "some patches, or parts of them, are applied"),
     "modified": ("bad", "files were changed by somebody else"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from patchkit.core.manifest import Manifest
 from patchkit.core.report import PatchReport, Problem, Report
 from patchkit.core.state import State
-from patchkit.operations.answer import Answer, failed_checks, read_manifest, uncarried
+from patchkit.operations.answer import NOT_CARRIED, Answer, failed_checks, read_manifest, uncarried
 from patchkit.operations.checks import run_checks
 from patchkit.operations.explain import patch_problems
 from patchkit.operations.plan import assess
@@ -30,7 +30,7 @@ def status(workspace: Workspace, tree: SourceTree, *, asked: str | None = None) 
     patches = assess(workspace.sources, found, found.target)
     for patch in patches if not found.problems else ():
         problems.extend(_in_doubt(workspace, found, found.target, patch))
-    verdict = _verdict(found) if found.problems else _overall(patches)
+    verdict = _verdict(found) if found.problems else _overall(workspace, found.target, patches)
     if problems:
         refuse_torn_reading(tree, found)
     notes = _manifest_notes(workspace, read_manifest(tree), patches)
@@ -97,13 +97,20 @@ def _verdict(found: Survey) -> str:
     return UNKNOWN_RELEASE if found.strange else ANOTHER_RELEASE
 
 
-def _overall(patches: Sequence[PatchReport]) -> str:
-    """Return one word for all patches: the worst state, or partly when some are in and some are out."""
+def _overall(workspace: Workspace, target: str, patches: Sequence[PatchReport]) -> str:
+    """Return one word for all patches: the worst state, or partly when some are in and some are out.
+
+    After that comes that one is not carried to the target: nothing is said of the tree by it.
+    """
     states = {patch.state for patch in patches} - {State.NOT_NEEDED.value}
     for state in (State.MODIFIED.value, State.PARTLY.value):
         if state in states:
             return state
-    return states.pop() if len(states) == 1 else State.PARTLY.value if states else State.NOT_NEEDED.value
+    if len(states) > 1:
+        return State.PARTLY.value
+    if uncarried(workspace, workspace.named(target), (patch.name for patch in patches)):
+        return NOT_CARRIED
+    return states.pop() if states else State.NOT_NEEDED.value
 
 
 def _contradictions(

@@ -44,7 +44,8 @@ def not_carried(name: str, target: Target, others: Sequence[str]) -> tuple[NotNe
     """
     if not others:
         return ()
-    reason = f"{TODO}made for {target.title} alone; carry it with `patchkit rebase {name}`"
+    command = f"patchkit rebase {name} --onto TARGET"
+    reason = f"{TODO}why these do not need it, if so; it is made for {target.title} alone, and `{command}` carries it"
     return (NotNeeded(reason, targets=tuple(others)),)
 
 

@@ -21,7 +21,7 @@ from patchkit.operations.import_report import Imported
 from patchkit.operations.lint import lint
 from patchkit.operations.make import apply_export
 from patchkit.operations.sources import Workspace, load_workspace
-from patchkit.operations.status import verify
+from patchkit.operations.status import status, verify
 from patchkit.store.lock import read_lock
 from patchkit.store.series import load_series
 
@@ -439,7 +439,19 @@ def test_a_patch_joins_a_series_behind_the_others_and_is_not_carried_to_other_ta
         Problem("it is not carried to v1.0 yet", patch="quiet", hint=hint),
     )
     assert tree.files == UPSTREAM["1.0"]
+    # Nor is it a patch that is not needed, whatever its patch.yaml tells its author to write there.
+    reports = [
+        status(workspace, tree, asked="1.0"),
+        verify(workspace, tree, asked="1.0"),
+        apply_in(workspace, tree, asked="1.0"),
+    ]
+    why = "carry it there, or say in patch.yaml, below not-needed, why it needs none"
+    assert [(patch.state, patch.reason) for report in reports for patch in report.patches if patch.name == "quiet"] == [
+        ("not-carried", why)
+    ] * 3
+    assert (reports[0].verdict, reports[0].ok) == ("not-carried", True)
     assert apply_in(workspace, tree, asked="1.0", patches=("grads",)).ok
+    assert status(workspace, tree, asked="1.0").verdict == "partly"
     checked = verify(workspace, tree, asked="1.0")
     assert [problem.message for problem in checked.problems if problem.patch == "quiet"] == [
         "it is not carried to v1.0 yet"
