@@ -76,7 +76,7 @@ def plan_overlay(root: Path, settings: Settings) -> Overlay | Report:
                 hint="leave --megatron installed out, or take the other off PYTHONPATH",
             )
     for written in (tree, *_repositories(root, upstream)):
-        problem = interrupted_problem(written)
+        problem = interrupted_problem(written, workspace.sources.series.folder)
         if problem is not None:
             raise InterruptedWriteError(f"{written.label}: {problem.message}", hint=problem.hint)
     ready = prepare(workspace, tree, asked=asked, patches=settings.names, recorded=False)

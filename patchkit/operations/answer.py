@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable
 
 import msgspec
@@ -13,10 +12,10 @@ from patchkit.core.manifest import MANIFEST_SCHEMA, AppliedPatch, Manifest, pars
 from patchkit.core.report import CheckReport, PatchReport, Problem, Report
 from patchkit.core.state import State
 from patchkit.core.upstream import Target
+from patchkit.operations.commands import carry_to
 from patchkit.operations.coverage import is_uncarried, why_not_needed
 from patchkit.operations.sources import Workspace
 from patchkit.operations.survey import Survey, is_edition, short
-from patchkit.store.location import series_option
 from patchkit.store.series import Series
 from patchkit.trees.interface import SourceTree
 from patchkit.trees.layout import tree_option
@@ -80,10 +79,15 @@ def failed_checks(checks: Iterable[CheckReport]) -> list[Problem]:
     ]
 
 
-def uncarried(workspace: Workspace, target: Target, names: Iterable[str]) -> list[Problem]:
-    """Return a problem for each of the patches that nobody has carried to ``target`` yet: it does nothing there."""
+def uncarried(
+    workspace: Workspace, target: Target, names: Iterable[str], tree: SourceTree | None = None
+) -> list[Problem]:
+    """Return a problem for each of the patches that nobody has carried to ``target`` yet: it does nothing there.
+
+    ``tree`` is the one that was looked at; a clone that it is of has the target's text.
+    """
     series = workspace.sources.series
-    hint = f"carry it there: `patchkit rebase --onto {shlex.quote(target.title)}{series_option(series.folder)}`"
+    hint = f"carry it there: `{carry_to(target, series.folder, getattr(tree, 'repository', None))}`"
     return [
         Problem(f"it is not carried to {target.title} yet", patch=name, hint=hint)
         for name in names

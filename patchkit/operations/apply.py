@@ -88,7 +88,7 @@ def prepare(
     plan = plan_forward(sources, found, target.name, selected)
     if recorded and (plan.steps or plan.problems):
         plan.problems.extend(applied_by_others(record, tree, sources.series))
-    plan.problems.extend(uncarried(workspace, target, (patch.name for patch in selected)))
+    plan.problems.extend(uncarried(workspace, target, (patch.name for patch in selected), tree))
     if plan.problems:
         refuse_torn_reading(tree, found)
         states = assess(sources, found, target.name)

@@ -23,9 +23,9 @@ from patchkit.operations.rebase_judge import consider
 from patchkit.operations.rebase_session import Request, Session
 from patchkit.operations.rebase_targets import Upstream
 from patchkit.operations.sources import Workspace, load_workspace
-from patchkit.operations.upstream_answers import rebase_command
 from patchkit.operations.upstream_carried import patch_answer, with_upstream
 from patchkit.operations.upstream_choice import as_carried, shipped_releases
+from patchkit.operations.upstream_next import rebase_command
 from patchkit.operations.upstream_recorded import differs
 from patchkit.operations.upstream_targets import Asked, Wanted, named
 from patchkit.progress import Reporter, silent

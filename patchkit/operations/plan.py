@@ -7,6 +7,7 @@ bytes that would result.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -16,10 +17,10 @@ from patchkit.core.report import FileReport, HunkReport, PatchReport, Problem
 from patchkit.core.series import TargetLock
 from patchkit.core.state import State, file_state, patch_state
 from patchkit.errors import StoreError
+from patchkit.operations.commands import regenerate
 from patchkit.operations.explain import modified_hunks, neighbour, patch_problems, stacked, variant_of
 from patchkit.operations.locked import Sources
 from patchkit.operations.survey import Survey
-from patchkit.store.location import series_option
 from patchkit.store.lock import LOCK
 from patchkit.store.series import SeriesPatch
 
@@ -59,7 +60,7 @@ def plan_forward(sources: Sources, found: Survey, target: str, selected: tuple[S
     """Plan to apply the ``selected`` patches (series order) that are not applied yet."""
     locked = sources.lock.targets[target]
     plan = Plan(problems=list(found.problems))
-    moving = _Moving(locked, dict(found.contents), dict(found.blobs))
+    moving = _Moving(sources.series.folder, locked, dict(found.contents), dict(found.blobs))
     names = {patch.name for patch in selected}
     for report in assess(sources, found, target):
         if report.name not in names or report.state in (State.NOT_NEEDED.value, State.APPLIED.value):
@@ -78,7 +79,7 @@ def plan_backward(sources: Sources, found: Survey, target: str, selected: tuple[
     """Plan to take out the ``selected`` patches (series order) that are applied, the last one first."""
     locked = sources.lock.targets[target]
     plan = Plan(problems=list(found.problems))
-    moving = _Moving(locked, dict(found.contents), dict(found.blobs))
+    moving = _Moving(sources.series.folder, locked, dict(found.contents), dict(found.blobs))
     names = {patch.name for patch in selected}
     reports: list[PatchReport] = []
     for report in reversed(assess(sources, found, target)):
@@ -99,6 +100,8 @@ def plan_backward(sources: Sources, found: Survey, target: str, selected: tuple[
 class _Moving(msgspec.Struct):
     """The tree as it would be after the steps planned so far."""
 
+    series: Path
+    """Folder of the series, for what is told."""
     locked: TargetLock
     contents: dict[str, bytes | None]
     blobs: dict[str, str | None]
@@ -148,7 +151,8 @@ def _step(
                     f"the result would be blob {result}, the lock says {wanted}",
                     path=file.path,
                     patch=patch.name,
-                    hint="the installed patchkit is damaged, or its series was edited: run `patchkit regenerate`",
+                    hint="the installed patchkit is damaged, or its series was edited: "
+                    f"run `{regenerate(moving.series)}`",
                 )
             )
             files.append(file)
@@ -184,7 +188,7 @@ def _refuse_incomplete(sources: Sources, target: str, locked: TargetLock) -> Non
                 where,
                 key,
                 f"are not those of {lock.variant}",
-                hint=f"run `patchkit regenerate{series_option(sources.series.folder)}`",
+                hint=f"run `{regenerate(sources.series.folder)}`",
             )
 
 

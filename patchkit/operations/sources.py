@@ -15,12 +15,14 @@ import msgspec
 from patchkit.core.upstream import Target, VersionsDocument, find_target, targets
 from patchkit.core.version_range import in_range
 from patchkit.errors import RevisionNotFoundError, StoreError, TreeError, UsageError
+from patchkit.operations import commands
 from patchkit.operations.coverage import refuse_bad_ranges
+from patchkit.operations.known import load_known
 from patchkit.operations.locked import Sources
 from patchkit.operations.revisions import revision_called
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
-from patchkit.store.location import default_patches, series_option, versions_file
+from patchkit.store.location import default_patches, versions_file
 from patchkit.store.lock import LOCK, load_lock
 from patchkit.store.series import load_series
 from patchkit.store.versions import load_versions
@@ -40,13 +42,16 @@ class Workspace(msgspec.Struct, frozen=True):
 
     def target(self, asked: str) -> Target:
         """Return the target called ``asked``. Raises UsageError when it is unknown or not in the lock."""
-        target = find_target(self.targets, asked)
+        folder = self.sources.series.folder
+        try:
+            target = find_target(self.targets, asked)
+        except UsageError:
+            unlisted = load_known(folder).find_unlisted(asked) if asked != "latest" else None
+            if unlisted is None:
+                raise
+            raise _not_made_for(unlisted, folder) from None
         if target.name not in self.sources.lock.targets:
-            option = series_option(self.sources.series.folder)
-            raise UsageError(
-                f"{target.title} is known, but the series was not made for it",
-                hint=f"carry it there: `patchkit rebase --onto {shlex.quote(target.title)}{option}`",
-            )
+            raise _not_made_for(target, folder)
         return target
 
     def named(self, name: str) -> Target:
@@ -69,9 +74,16 @@ def load_workspace(patches: Path | None = None) -> Workspace:
             str(folder / LOCK),
             f"targets.{strange[0]}",
             f"{path} knows no such target",
-            hint=f"run `patchkit regenerate{series_option(folder)}`",
+            hint=f"run `{commands.regenerate(folder)}`",
         )
     return Workspace(Sources(series, lock), versions, known)
+
+
+def _not_made_for(target: Target, folder: Path) -> UsageError:
+    return UsageError(
+        f"{target.title} is known, but the series was not made for it",
+        hint=f"carry it there: `{commands.carry_to(target, folder)}`",
+    )
 
 
 def fetch_release(
@@ -213,8 +225,10 @@ def find_revision(workspace: Workspace, repository: Path, megatron: str) -> tupl
         except RevisionNotFoundError:
             continue
         return spelling, target.name
-    where = "has no public tag" if target.release and target.tag is None else "is not in this clone"
-    raise RevisionNotFoundError(
-        f"{repository}: {target.title} {where}",
-        hint="fetch its tag, name a commit with --megatron, or leave --git out to take it from the package index",
-    )
+    fetch = f"fetch it: git -C {shlex.quote(str(repository))} fetch --tags"
+    if target.release is None:
+        raise RevisionNotFoundError(f"{repository}: {target.title} is not in this clone", hint=fetch)
+    of_index = "leave --git out to take it from the package index, or name a commit with --megatron"
+    if target.tag is None:
+        raise RevisionNotFoundError(f"{repository}: {target.title} has no public tag", hint=of_index)
+    raise RevisionNotFoundError(f"{repository}: {target.title} is not in this clone", hint=f"{fetch}; or {of_index}")

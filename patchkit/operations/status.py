@@ -9,6 +9,7 @@ from patchkit.core.report import PatchReport, Problem, Report
 from patchkit.core.state import State
 from patchkit.operations.answer import NOT_CARRIED, Answer, failed_checks, read_manifest, uncarried
 from patchkit.operations.checks import run_checks
+from patchkit.operations.commands import on_tree
 from patchkit.operations.explain import patch_problems
 from patchkit.operations.plan import assess
 from patchkit.operations.sources import Workspace
@@ -24,7 +25,7 @@ def status(workspace: Workspace, tree: SourceTree, *, asked: str | None = None) 
     """Say per patch and file what is there. ``ok`` is whether every patch is cleanly in or cleanly out."""
     found = survey(workspace.sources, tree, asked)
     answer = Answer("status", workspace, tree.label, found)
-    problems = [*_interrupted(tree), *found.problems]
+    problems = [*_interrupted(workspace, tree), *found.problems]
     if found.target is None:
         return answer.report(UNKNOWN_RELEASE, ok=False, problems=problems)
     patches = assess(workspace.sources, found, found.target)
@@ -42,7 +43,7 @@ def verify(workspace: Workspace, tree: SourceTree, *, asked: str | None = None, 
     selected = workspace.sources.series.with_dependencies(patches)
     found = survey(workspace.sources, tree, asked)
     answer = Answer("verify", workspace, tree.label, found)
-    problems = [*_interrupted(tree), *found.problems]
+    problems = [*_interrupted(workspace, tree), *found.problems]
     if found.target is None or found.problems:
         return answer.report("not-verified", ok=False, problems=problems)
     names = {patch.name for patch in selected}
@@ -54,11 +55,11 @@ def verify(workspace: Workspace, tree: SourceTree, *, asked: str | None = None, 
                     f"{patch.name} is not applied",
                     path=patch.files[0].path,
                     patch=patch.name,
-                    hint="run `patchkit apply`",
+                    hint=f"run `{on_tree('apply', tree, workspace.sources.series.folder)}`",
                 )
             )
         problems.extend(_in_doubt(workspace, found, found.target, patch))
-    problems.extend(uncarried(workspace, workspace.named(found.target), (patch.name for patch in states)))
+    problems.extend(uncarried(workspace, workspace.named(found.target), (patch.name for patch in states), tree))
     record = read_manifest(tree)
     problems.extend(_contradictions(workspace, record, found.target, states))
     # The checks of a patch that is not applied fail, which says nothing that has not been said.
@@ -78,11 +79,11 @@ def verify(workspace: Workspace, tree: SourceTree, *, asked: str | None = None, 
     )
 
 
-def _interrupted(tree: SourceTree) -> list[Problem]:
+def _interrupted(workspace: Workspace, tree: SourceTree) -> list[Problem]:
     """Return a problem when an earlier write to a tree that can be written was cut short."""
     if not isinstance(tree, WritableTree):
         return []
-    problem = interrupted_problem(tree)
+    problem = interrupted_problem(tree, workspace.sources.series.folder)
     return [] if problem is None else [problem]
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from patchkit.core.report import Problem
 from patchkit.errors import InterruptedWriteError
+from patchkit.operations.commands import on_tree
 from patchkit.progress import Reporter
 from patchkit.trees.interface import Interrupted, WritableTree
 
@@ -28,8 +31,8 @@ def undo_interrupted(tree: WritableTree, *, dry_run: bool, reporter: Reporter) -
     return (message,)
 
 
-def interrupted_problem(tree: WritableTree) -> Problem | None:
-    """Return a problem for commands that only read, or None."""
+def interrupted_problem(tree: WritableTree, series: Path) -> Problem | None:
+    """Return a problem for commands that only read, or None; ``series`` is the folder of theirs."""
     found = tree.interrupted()
     if found is None:
         return None
@@ -37,7 +40,7 @@ def interrupted_problem(tree: WritableTree) -> Problem | None:
     return Problem(
         describe(found),
         path=first[0] if first else None,
-        hint="run `patchkit apply` or `patchkit revert`: it undoes the interrupted write first",
+        hint=f"run `{on_tree('apply', tree, series)}`, or `revert`: it undoes the interrupted write first",
     )
 
 

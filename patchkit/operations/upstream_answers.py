@@ -1,10 +1,8 @@
-"""From what applying or carrying found to the answer of check-upstream: states, groups, and what to do next."""
+"""From what applying or carrying found to the answer of check-upstream: states and groups."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -13,15 +11,11 @@ from patchkit.core.gating.gates import Rule
 from patchkit.core.model import FilePatch, Hunk, Patch
 from patchkit.core.series import PatchDocument
 from patchkit.core.unified import print_patch
-from patchkit.core.unwritten import is_unwritten
 from patchkit.core.upstream import Target
-from patchkit.core.upstream_report import GroupAnswer, HunkAnswer, PatchAnswer, State, TargetAnswer, worst
+from patchkit.core.upstream_report import GroupAnswer, HunkAnswer, PatchAnswer, State, worst
 from patchkit.operations.coverage import applies
-from patchkit.operations.upstream_targets import Asked, Wanted
-from patchkit.store.location import series_option
 
 _UPSTREAM = frozenset({Verdict.UPSTREAMED.value, Verdict.SUPERSEDED.value})
-_GONE = _UPSTREAM | {Verdict.OBSOLETE.value}
 
 
 def groups(document: PatchDocument, target: Target, hunks: Sequence[HunkAnswer]) -> tuple[GroupAnswer, ...]:
@@ -69,63 +63,6 @@ def hunk_state(hunk: HunkAnswer) -> State:
 def with_states(patch: PatchAnswer, state: State) -> PatchAnswer:
     """Return the answer with the worse of ``state`` and what its hunks and groups say."""
     return replace(patch, state=worst([state, *(hunk.state for hunk in patch.hunks)]))
-
-
-def with_next(
-    answer: TargetAnswer, wanted: Wanted, patches: Iterable[PatchAnswer], folder: str, asked: Asked
-) -> TargetAnswer:
-    """Return the answer with what to do about the target, each of its patches and each of its hunks.
-
-    ``asked`` is what the commands have to ask for too: a base, and a repository.
-    """
-    told = tuple(_patch_next(patch, wanted, folder, asked) for patch in patches)
-    state = worst([answer.state, *(patch.state for patch in told)])
-    carried = any(patch.verdict in ("carries", "review", "conflict", "failed") for patch in told)
-    following = answer.next
-    if not following and carried:
-        command = rebase_command(wanted, folder, asked)
-        following = {
-            "fine": f"nothing to decide: `{command}` writes the variants",
-            "look": f"look at what is said of each hunk, then `{command} --accept`, or correct it: `{command}`",
-        }.get(state, f"`{command}` opens an edit directory for what is in conflict")
-    return replace(answer, state=state, patches=told, next=following)
-
-
-def _patch_next(patch: PatchAnswer, wanted: Wanted, folder: str, asked: Asked) -> PatchAnswer:
-    title = shlex.quote(asked_as(wanted))
-    origin = f" --from {shlex.quote(asked.base)}" if asked.base is not None else ""
-    rest = f"{origin}{_git(wanted, asked)}{series_option(Path(folder))}"
-    hunks = []
-    for hunk in patch.hunks:
-        following = ""
-        if hunk.verdict in _GONE:
-            written = hunk.drop_when and not is_unwritten(hunk.drop_when)
-            rule = f"if this holds: {hunk.drop_when}" if written else "if that is right: patch.yaml does not say when"
-            following = f"drop it for this target {rule}"
-        elif hunk.state != "fine":
-            place = f"{patch.name}/{hunk.id}"
-            following = f"`patchkit explain {place} --onto {title}{rest}` shows both sides"
-        hunks.append(replace(hunk, next=following))
-    return replace(patch, hunks=tuple(hunks))
-
-
-def rebase_command(wanted: Wanted, folder: str, asked: Asked) -> str:
-    """Return the command that carries the series to a target, for a shell; ``asked`` as for ``with_next``."""
-    base = wanted.target.name if asked.base is None and wanted.recorded is not None else asked.base
-    origin = f" --from {shlex.quote(base)}" if base is not None else ""
-    git = _git(wanted, asked)
-    return f"patchkit rebase --onto {shlex.quote(asked_as(wanted))}{origin}{git}{series_option(Path(folder))}"
-
-
-def _git(wanted: Wanted, asked: Asked) -> str:
-    """Return the option that names the repository; where one was given, the base may need it as well."""
-    return "" if wanted.kind == "release" and asked.repository is None else " --git REPO"
-
-
-def asked_as(wanted: Wanted) -> str:
-    """Return how a command names the target: a branch that moved by its commit, as its name means the recorded one."""
-    target = wanted.target
-    return str(target.commit)[:12] if wanted.recorded is not None else target.title
 
 
 def hunk_text(path: str, hunk: Hunk) -> str:

@@ -28,6 +28,7 @@ from patchkit.operations.upstream_choice import (
     worth_a_look,
 )
 from patchkit.operations.upstream_known import KnownAnswers
+from patchkit.operations.upstream_next import with_next
 from patchkit.operations.upstream_targets import Asked, Wanted, all_wanted, base_named, named
 from patchkit.progress import Reporter, silent
 from patchkit.store.cache import default_cache
@@ -159,14 +160,18 @@ def _answers(
                 known.put(each.target, base, looked.answer)
         notes = [note for _, notes in sorted(told.items()) for note in notes]
     pairs = ((each, found[each.target.name]) for each in wanted)
-    return tuple(_as_now(answer, each) for each, answer in pairs if answer is not None), notes
+    return tuple(_as_now(answer, each, workspace, asked) for each, answer in pairs if answer is not None), notes
 
 
-def _as_now(answer: TargetAnswer, wanted: Wanted) -> TargetAnswer:
-    """Return an answer with what is said of the target now; it may have been yanked since its text was read."""
+def _as_now(answer: TargetAnswer, wanted: Wanted, workspace: Workspace, asked: Asked) -> TargetAnswer:
+    """Return an answer with what is said of the target now, and what to do next.
+
+    It may have been yanked since its text was read, and be asked for from another folder.
+    """
     release = wanted.target.release
+    told = with_next(answer, wanted, answer.patches, str(workspace.sources.series.folder), asked)
     return replace(
-        answer,
+        told,
         kind=wanted.kind,
         date=wanted.date,
         tag=wanted.target.tag,

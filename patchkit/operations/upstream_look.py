@@ -13,7 +13,7 @@ from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.rebasing.memory import Resolution
 from patchkit.core.report import Problem
 from patchkit.core.reported import fingerprint
-from patchkit.core.upstream_report import PatchAnswer, TargetAnswer
+from patchkit.core.upstream_report import PatchAnswer, TargetAnswer, worst
 from patchkit.errors import (
     DamagedCloneError,
     DigestMismatchError,
@@ -22,19 +22,18 @@ from patchkit.errors import (
     TreeError,
     UnsafePathError,
 )
+from patchkit.operations.commands import regenerate
 from patchkit.operations.coverage import is_uncarried
 from patchkit.operations.locked import Sources
 from patchkit.operations.processes import dealt_out
 from patchkit.operations.rebase_session import Request, Session
 from patchkit.operations.rebase_targets import Upstream
 from patchkit.operations.sources import Workspace, fetch_releases
-from patchkit.operations.upstream_answers import with_next
 from patchkit.operations.upstream_bare import bare
 from patchkit.operations.upstream_carried import carried
 from patchkit.operations.upstream_recorded import differs, not_recorded, recorded
 from patchkit.operations.upstream_targets import Asked, Wanted
 from patchkit.progress import Reporter
-from patchkit.store.location import series_option
 from patchkit.store.memory import load_resolutions
 from patchkit.store.series import Series
 from patchkit.trees.git_program import GitProgram
@@ -154,11 +153,11 @@ class Look:
         lock = self._sources.lock.targets.get(wanted.target.name)
         other = differs(lock, tree) if lock is not None else []
         if other and wanted.recorded is None:
-            problem = not_recorded(wanted.target, other)
+            problem = not_recorded(wanted.target, other, self._series.folder)
             return replace(answer, state="broken", reason=problem.message, problems=(problem,))
         waits = any(is_uncarried(patch.document, wanted.target) for patch in self._series.patches)
         if lock is not None and not other and not waits and self._asked.base is None:
-            return self._finished(answer, wanted, tree, self._recorded(wanted, tree))
+            return self._finished(answer, tree, self._recorded(wanted, tree))
         answer = replace(answer, moved=bool(other))
         request = Request(onto=wanted.target.name, base=self._base(wanted))
         at = wanted.target, tree
@@ -171,7 +170,7 @@ class Look:
         if self._upstream.missed:
             lost = ", ".join(sorted(self._upstream.missed))
             self._notes.append(f"{wanted.target.title}: nothing could be carried from {lost}, out of reach")
-        return self._finished(answer, wanted, tree, patches)
+        return self._finished(answer, tree, patches)
 
     def _recorded(self, wanted: Wanted, tree: SourceTree) -> tuple[PatchAnswer, ...]:
         lock = self._sources.lock.targets[wanted.target.name]
@@ -179,7 +178,7 @@ class Look:
             return recorded(self._series, wanted.target, lock, tree)
         except StoreError as error:
             # The lock belongs to these sources, and the text is the recorded one: only a damaged series comes here.
-            hint = f"run `patchkit regenerate{series_option(self._series.folder)}`"
+            hint = f"run `{regenerate(self._series.folder)}`"
             raise StoreError(error.file, error.key, error.message, hint=hint) from error
 
     def _base(self, wanted: Wanted) -> str | None:
@@ -188,10 +187,9 @@ class Look:
             return self._asked.base
         return wanted.target.name if wanted.recorded is not None else None
 
-    def _finished(
-        self, answer: TargetAnswer, wanted: Wanted, tree: SourceTree, patches: Sequence[PatchAnswer]
-    ) -> TargetAnswer:
-        done = with_next(answer, wanted, patches, str(self._series.folder), self._asked)
+    def _finished(self, answer: TargetAnswer, tree: SourceTree, patches: Sequence[PatchAnswer]) -> TargetAnswer:
+        # What to do next is not kept with it: that depends on where and with which clone somebody asks.
+        done = replace(answer, state=worst([answer.state, *(patch.state for patch in patches)]), patches=tuple(patches))
         return replace(done, fingerprint=fingerprint(self._blobs(tree, patches), done.patches, ()))
 
     def _blobs(self, tree: SourceTree, patches: Sequence[PatchAnswer]) -> Mapping[str, str | None]:

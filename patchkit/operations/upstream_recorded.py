@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.carry import Verdict as Carried
@@ -14,6 +15,7 @@ from patchkit.core.series import TargetLock
 from patchkit.core.upstream import Target
 from patchkit.core.upstream_report import HunkAnswer, PatchAnswer
 from patchkit.operations.checks import run_checks
+from patchkit.operations.commands import regenerate
 from patchkit.operations.coverage import applies, left_out_before, why_not_needed
 from patchkit.operations.layers import Layer, layers, result
 from patchkit.operations.obstacles import obstacles
@@ -150,10 +152,10 @@ def _left_out(patch: SeriesPatch, target: Target, layer: Layer) -> Iterator[Hunk
             )
 
 
-def not_recorded(target: Target, paths: list[str]) -> Problem:
+def not_recorded(target: Target, paths: list[str], series: Path) -> Problem:
     """Return what to say, loudly, when a release is not the text that was recorded for it."""
     return Problem(
         f"{target.title} is not what was recorded: {', '.join(paths)} has other text than upstream_versions.yaml says",
         path=paths[0],
-        hint="find out who changed it, the tag or the wheel, before you use it; then `patchkit regenerate`",
+        hint=f"find out who changed it, the tag or the wheel, before you use it; then `{regenerate(series)}`",
     )

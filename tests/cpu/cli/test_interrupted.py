@@ -90,7 +90,8 @@ def test_a_killed_apply_is_told_and_the_next_apply_undoes_it_first_says_so_and_s
         assert ran.code == 1
         first, hint = ran.err.splitlines()[:2]
         assert first.endswith(f": {message}")
-        assert hint == "  hint: run `patchkit apply` or `patchkit revert`: it undoes the interrupted write first"
+        offered = f"patchkit apply --in {tree} --patches {series}"
+        assert hint == f"  hint: run `{offered}`, or `revert`: it undoes the interrupted write first"
         assert seen(tree) == left
 
     ran = made_up("apply", "--in", tree)

@@ -488,7 +488,13 @@ def test_a_branch_that_is_there_and_a_revision_that_is_not_are_errors(made_up: C
     ran = made_up("apply", "--git", repository, "--megatron", "no-such-thing", "--branch", "patched")
     assert (ran.code, ran.err.splitlines()[0]) == (4, f"error: {repository} has no revision 'no-such-thing'")
     ran = made_up("apply", "--git", repository, "--megatron", "2.0", "--branch", "patched")
-    assert (ran.code, ran.err.splitlines()[0]) == (4, f"error: {repository}: v2.0 has no public tag")
+    assert (ran.code, ran.err.splitlines()) == (
+        4,
+        [
+            f"error: {repository}: v2.0 has no public tag",
+            "  hint: leave --git out to take it from the package index, or name a commit with --megatron",
+        ],
+    )
     assert git(repository, "for-each-ref") == before
 
 

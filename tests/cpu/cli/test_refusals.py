@@ -7,6 +7,8 @@ import errno
 import itertools
 import json
 import os
+import re
+import shlex
 import subprocess
 import zipfile
 from collections.abc import Callable, Iterator
@@ -84,6 +86,37 @@ def test_a_changed_tree_of_another_release_than_the_one_asked_for(refused: Refus
     assert (ran.code, ran.err) == (1, error(message, "use --megatron 2.0, or leave --megatron out"))
     title = "unknown release" if command == "status" else "2.0 with changed files"
     assert ran.out.splitlines()[0] == f"{tree}: {title}"
+
+
+def test_a_release_that_only_patchkit_lists_is_one_to_carry_the_series_to(refused: Refused, series: Path) -> None:
+    ran = refused("apply", "--megatron", "v0.17.0")
+
+    hint = f"carry it there: `patchkit rebase --onto v0.17.0 --patches {series}`"
+    assert (ran.code, ran.err) == (2, error("v0.17.0 is known, but the series was not made for it", hint))
+
+
+def offered(ran: Ran) -> list[str]:
+    """The words of the command that the last hint offers, without the name of the program."""
+    return shlex.split(re.findall("`patchkit ([^`]+)`", ran.err)[-1])
+
+
+def test_a_command_that_a_hint_offers_can_be_pasted(
+    patchkit: Command, refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = lay(tmp_path / "a tree", UPSTREAM["2.0"])
+    command = offered(refused("verify", "--in", tree))
+    assert (command[:3], patchkit(*command).code) == (["apply", "--in", str(tree)], 0)
+    assert contents(tree)[path_of("mode")] == PATCHED["2.0"][path_of("mode")]
+
+    # In the folder itself it needs no name.
+    monkeypatch.chdir(lay(tmp_path / "here", UPSTREAM["2.0"]))
+    command = offered(refused("verify"))
+    assert ("--in" in command, patchkit(*command).code) == (False, 0)
+
+    # A wheel stays as it is: the patched one is another.
+    wheel = fake.wheel(tmp_path, "2.0")
+    command = offered(refused("verify", "--in", wheel))
+    assert command[:5] == ["apply", "--in", str(wheel), "--wheel", "DIR"]
 
 
 def test_a_changed_file_of_a_checkout_is_restored_with_git(refused: Refused, tree: Path) -> None:

@@ -626,7 +626,8 @@ def test_a_result_that_is_not_the_locked_one_is_not_written() -> None:
             f"the result would be blob {blob_id(made_up.PATCHED_MODE)}, the lock says {'0' * 40}",
             path=path_of("mode"),
             patch="mode",
-            hint="the installed patchkit is damaged, or its series was edited: run `patchkit regenerate`",
+            hint="the installed patchkit is damaged, or its series was edited: run `patchkit regenerate --patches "
+            f"{workspace.sources.series.folder}`",
         ),
     )
     assert (report.verdict, tree.files) == ("refused", UPSTREAM["2.0"])

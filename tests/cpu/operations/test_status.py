@@ -147,7 +147,12 @@ def test_verify_says_no_and_names_the_patch_that_is_not_in(name: str) -> None:
 
     assert (report.ok, report.verdict) == (False, "not-verified")
     assert (
-        Problem(f"{name} is not applied", path=path_of(first), patch=name, hint="run `patchkit apply`")
+        Problem(
+            f"{name} is not applied",
+            path=path_of(first),
+            patch=name,
+            hint=f"run `patchkit apply --patches {made_up.workspace().sources.series.folder}`",
+        )
         in report.problems
     )
 

@@ -16,6 +16,7 @@ from trees.repositories import git, record
 from trees.snapshots import contents, lay
 
 import patchkit.operations.upstream_look as module
+from patchkit.core.carried import Verdict
 from patchkit.core.report import Problem
 from patchkit.core.reported import parse_reported, print_reported
 from patchkit.core.upstream import MEGATRON, Release, Target
@@ -30,6 +31,7 @@ from patchkit.operations.regenerate import regenerate
 from patchkit.operations.upstream_check import Discovery, check_upstream
 from patchkit.operations.upstream_choice import as_carried
 from patchkit.operations.upstream_news import marked, news
+from patchkit.operations.upstream_next import GONE
 from patchkit.operations.upstream_targets import Asked, Wanted
 from patchkit.store.series import load_series
 from patchkit.store.versions import load_versions
@@ -300,11 +302,40 @@ def test_the_commands_that_are_told_are_for_a_shell_and_name_the_base(world: Cal
     git(repository, "branch", "a$(b)")
     target = look(made, onto=("a$(b)",), base="1.0", repository=repository).targets[0]
     hunk = hunks_of(target)["first/notes-colour"]
-    options = f"--onto 'a$(b)' --from 1.0 --git REPO --patches {made.series}"
+    options = f"--onto 'a$(b)' --from 1.0 --git {repository} --patches {made.series}"
     assert (target.next, hunk.next) == (
         f"`patchkit rebase {options}` opens an edit directory for what is in conflict",
         f"`patchkit explain first/notes-colour {options}` shows both sides",
     )
+
+
+def test_the_commands_of_an_answer_that_is_kept_are_those_of_who_asks_now(
+    world: Callable[..., World], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = world(CLASH)
+    clone = made.repository()
+    other = tmp_path / "other clone"
+    shutil.copytree(clone, other)
+    asked = {"onto": ("main",), "base": "1.0"}
+    first = target_of(look(made, repository=clone, **asked), "main").next
+    again = target_of(look(made, repository=other, **asked), "main").next
+    monkeypatch.chdir(made.root)
+    (made.root / "patchkit.toml").write_text(f'patches = "{made.series.relative_to(made.root)}"\n')
+    here = check_upstream(
+        Path(made.series.relative_to(made.root)), Asked(repository=other, **asked), NOTHING, cache=made.cache
+    )
+
+    ends = "` opens an edit directory for what is in conflict"
+    command = "`patchkit rebase --onto main --from 1.0"
+    assert (first, again, target_of(here, "main").next) == (
+        f"{command} --git {clone} --patches {made.series}{ends}",
+        f"{command} --git '{other}' --patches {made.series}{ends}",
+        f"{command} --git '{other}'{ends}",
+    )
+
+
+def test_what_has_nothing_to_do_any_more_is_told_as_the_engine_has_it() -> None:
+    assert {Verdict.UPSTREAMED.value, Verdict.SUPERSEDED.value, Verdict.OBSOLETE.value} == GONE
 
 
 def found_release(world: World, version: str) -> Release:
@@ -482,7 +513,8 @@ def test_a_release_with_another_text_than_recorded_is_told_loudly(world: Callabl
         Problem(
             f"v1.0 is not what was recorded: {CODE} has other text than upstream_versions.yaml says",
             path=CODE,
-            hint="find out who changed it, the tag or the wheel, before you use it; then `patchkit regenerate`",
+            hint="find out who changed it, the tag or the wheel, before you use it; "
+            f"then `patchkit regenerate --patches {made.series}`",
         ),
     )
 
@@ -579,7 +611,7 @@ def test_a_branch_is_looked_at_where_it_is_now(world: Callable[..., World]) -> N
     assert (after.state, after.moved, after.commit) == ("broken", True, commit)
     assert [patch.base for patch in after.patches] == ["main", "main"]
     assert [each.pull_request for each in hunks_of(after)["first/notes-colour"].commits] == [9]
-    assert after.next.startswith(f"`patchkit rebase --onto {commit[:12]} --from main --git REPO --patches ")
+    assert after.next.startswith(f"`patchkit rebase --onto {commit[:12]} --from main --git {repository} --patches ")
 
 
 @pytest.mark.parametrize("base", [None, "1.0"])
