@@ -14,7 +14,7 @@ import msgspec
 from patchkit.core.series import Document
 from patchkit.errors import StoreError, TreeError, UsageError, WriteFailedError
 from patchkit.folders import remove
-from patchkit.reading import kind_of, read_regular
+from patchkit.reading import kind_of, read_unlinked
 from patchkit.store.documents import parse_document
 from patchkit.store.files import write_files
 from patchkit.store.location import series_option
@@ -199,7 +199,7 @@ def read_open(series: Path) -> Path | None:
         # That it is there is asked with lstat(2), whose other answers lexists takes for none.
         if stat.S_ISLNK(file.lstat().st_mode):
             raise StoreError(str(file), None, "is a link, and links are not followed", hint=hint)
-        text = read_regular(file)
+        text = read_unlinked(file)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except IsADirectoryError:

@@ -18,7 +18,7 @@ import msgspec
 
 from patchkit.core.blobs import blob_id
 from patchkit.errors import InterruptedWriteError, UnsafePathError
-from patchkit.reading import read_regular
+from patchkit.reading import read_unlinked
 from patchkit.trees.interface import Interrupted
 from patchkit.trees.nofollow import in_the_way, read_file
 from patchkit.trees.paths import checked
@@ -119,7 +119,7 @@ def load(state_dir: Path, own: Own = anywhere) -> Journal:
     if (state_dir / _NAME).is_symlink():
         raise _unreadable(state_dir, "it is a link, and links are not followed")
     try:
-        text = read_regular(state_dir / _NAME / _INDEX)
+        text = read_unlinked(state_dir / _NAME / _INDEX)
         schema = msgspec.json.decode(text, type=_Schema).schema
         if schema != _SCHEMA:
             raise _unreadable(state_dir, f"it has schema {schema}, and this patchkit reads {_SCHEMA}")
@@ -127,15 +127,15 @@ def load(state_dir: Path, own: Own = anywhere) -> Journal:
         _refuse_other_names(journal, own, state_dir)
         return journal
     except (OSError, ValueError, RecursionError, UnsafePathError) as error:
-        raise _unreadable(state_dir, str(error)) from error
+        raise _unreadable(state_dir, _said(error)) from error
 
 
 def saved(state_dir: Path, blob: str) -> bytes:
     """Return the content that the journal keeps under ``blob``. Raises InterruptedWriteError when it is not whole."""
     try:
-        content = read_regular(state_dir / _NAME / blob)
+        content = read_unlinked(state_dir / _NAME / blob)
     except OSError as error:
-        raise _unreadable(state_dir, str(error)) from error
+        raise _unreadable(state_dir, _said(error)) from error
     if blob_id(content) != blob:
         raise _unreadable(state_dir, f"the content saved as {blob} is damaged")
     return content
@@ -229,6 +229,13 @@ def _refuse_other_names(journal: Journal, own: Own, state_dir: Path) -> None:
             reason = f"it has {entry.path!r} as a file that the write did not change"
             right = "no write leaves that: see whether the files are as they should be"
             raise _unreadable(state_dir, reason, hint=f"{right}, then remove {state_dir / _NAME}")
+
+
+def _said(error: Exception) -> str:
+    """Return the words of an error, with the last part of the name that the system did not like."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{os.path.basename(os.fsdecode(error.filename))}: {error.strerror}"  # noqa: PTH119 - not a Path
+    return str(error)
 
 
 def _unreadable(state_dir: Path, reason: str, hint: str = "") -> InterruptedWriteError:

@@ -816,6 +816,26 @@ def test_a_link_in_the_place_of_an_old_journal_goes_and_what_it_leads_to_stays(t
     assert not (root / ".patchkit" / name).is_symlink()
 
 
+@pytest.mark.parametrize("what", ["journal.json", "old content"])
+@pytest.mark.parametrize("kind", ["a link", "a named pipe"])
+def test_a_part_of_a_journal_that_is_no_file_is_told_and_a_link_not_read(tmp_path: Path, what: str, kind: str) -> None:
+    root = cut_short(tmp_path / "t", after=2)
+    place = root / ".patchkit" / "journal"
+    part = place / (what if what == "journal.json" else blob_id(OLD["a.py"]))
+    part.rename(tmp_path / part.name)
+    if kind == "a link":
+        part.symlink_to(tmp_path / part.name)
+    else:
+        os.mkfifo(part)
+    with pytest.raises(InterruptedWriteError) as caught:
+        undo(root)
+
+    told = f"its journal {place} cannot be read: {part.name}: it is no regular file but {kind}"
+    assert caught.value.message == f"an earlier write was cut short and {told}"
+    assert caught.value.hint == f"restore the tree by hand, then remove {place}"
+    assert (root / "a.py").read_bytes() == EDITS["a.py"]
+
+
 def test_a_journal_that_is_a_link_is_not_read(tmp_path: Path) -> None:
     text = b'{"schema": 1, "operation": "x", "token": "", "folders": [], "entries": []}'
     lay(tmp_path / "theirs", {"journal.json": text})
