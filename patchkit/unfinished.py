@@ -59,17 +59,23 @@ def sweep(place: Path) -> None:
 
     ``place`` is the caller's own: where a file of a stranger names it, so may what has such a name beside it be.
     """
-    for building in leftovers(place):
-        _remove_if_left(building)
+    # What cannot be listed is no hindrance either.
+    with suppress(OSError):
+        for building in leftovers(place):
+            _remove_if_left(building)
 
 
 def leftovers(place: Path) -> list[Path]:
-    """Return what has the name of something that is built for ``place``, or was removed from there."""
+    """Return what has the name of something that is built for ``place``, or was removed from there. Raises OSError."""
     start = f".{place.name}{_MARK}"
     try:
         names = [name for name in os.listdir(place.parent) if name.startswith(start)]  # noqa: PTH208
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
+    except OSError as error:
+        # The system does not say which folder it was that could not be read to its end.
+        error.filename = error.filename or str(place.parent)
+        raise
     return [place.with_name(name) for name in names if _DIGITS.fullmatch(name, len(start))]
 
 

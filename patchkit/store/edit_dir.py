@@ -36,7 +36,7 @@ from patchkit.errors import PatchkitError, StoreError, TreeError, UsageError, Wr
 from patchkit.folders import remove
 from patchkit.reading import OddFileError, read_unlinked
 from patchkit.store.documents import parse_document, read_unlinked_file
-from patchkit.store.edit_place import free_place
+from patchkit.store.edit_place import free_place, unlisted, way_on
 from patchkit.store.edit_room import (
     already_open,
     home_elsewhere,
@@ -191,9 +191,7 @@ class EditDir:
             write_files(wanted)
             write_files({self.folder / STATE: _print(replace(state, home=self._home))})
         except WriteFailedError as error:
-            way = "--abort" if is_new else "--continue"
-            then = "drops what is left of it, and the series is as it was" if is_new else "goes on once that is mended"
-            error.hint = f"`patchkit rebase {way}{series_option(self._series)}` {then}"
+            error.hint = way_on(self._series, is_new=is_new)
             raise
 
     def _as_settled(self, patch: str) -> dict[Path, bytes]:
@@ -245,7 +243,11 @@ class EditDir:
 
     def _remove_left(self) -> None:
         """Remove what a removal that was killed left of the folder: what says so is ours, and the last is empty."""
-        for left in leftovers(self.folder):
+        try:
+            found = leftovers(self.folder)
+        except OSError as error:
+            raise unlisted(error) from error
+        for left in found:
             if not left.is_symlink() and self._is_ours(left):
                 remove(left, last=STATE)
                 continue

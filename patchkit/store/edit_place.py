@@ -1,4 +1,4 @@
-"""Where the edit directory of a rebase may be."""
+"""Where the edit directory of a rebase may be, and what to do where it cannot be written."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import os
 import stat
 from pathlib import Path
 
-from patchkit.errors import UsageError
+from patchkit.errors import TreeError, UsageError
 from patchkit.reading import kind_of
 from patchkit.store.edit_room import ROOM, folder_for, leads_into_room
+from patchkit.store.location import series_option
 
 
 def free_place(series: Path, folder: Path | None, name: str) -> Path:
@@ -48,6 +49,19 @@ def refuse_unfit(series: Path, folder: Path) -> None:
     hindrance = _in_the_way(place)
     if hindrance is not None:
         raise UsageError(f"{folder} cannot be a folder: {hindrance}", hint="name another place with --edit-dir")
+
+
+def way_on(series: Path, *, is_new: bool) -> str:
+    """Return what to do about an edit directory that could not be written: one that ``is_new`` has no state yet."""
+    if is_new:
+        return f"`patchkit rebase --abort{series_option(series)}` drops what is left of it, and the series is as it was"
+    return f"`patchkit rebase --continue{series_option(series)}` goes on once that is mended"
+
+
+def unlisted(error: OSError) -> TreeError:
+    """Return the error for the folder around an edit directory that could not be listed: a rest there would be lost."""
+    said = f"cannot list {error.filename}: {error.strerror or error}"
+    return TreeError(said, hint="make it readable, and run this again")
 
 
 def _in_the_way(place: Path) -> str | None:

@@ -371,6 +371,29 @@ def test_the_rest_of_a_removal_that_cannot_be_read_now_is_not_forgotten(
     assert snapshot(tmp_path) == {"series": "folder"}
 
 
+def test_a_folder_that_cannot_be_listed_now_keeps_the_rebase_known(
+    series: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rest of an earlier removal may be in it, and nothing but open.yaml speaks of that."""
+    edit_dir = elsewhere(series, tmp_path / "edits")
+    edit_dir.folder.rename(tmp_path / ".edits.patchkit-0123abcd")
+    before = snapshot(tmp_path)
+
+    def fail(_folder: Path) -> list[str]:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "listdir", fail)
+        with pytest.raises(TreeError) as caught:
+            edit_dir.remove()
+    told = (caught.value.message, caught.value.hint)
+    assert told == (f"cannot list {tmp_path}: Input/output error", "make it readable, and run this again")
+    assert snapshot(tmp_path) == before
+
+    edit_dir.remove()
+    assert snapshot(tmp_path) == {"series": "folder"}
+
+
 def to_a_state_of_this_rebase(file: Path) -> None:
     aside = file.parent.parent / "aside" / "state.yaml"
     file.symlink_to(aside if aside.exists() else "../edits/state.yaml")
