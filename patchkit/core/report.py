@@ -77,6 +77,11 @@ class Problem(Item, frozen=True):
     patch: str | None = None
     hint: str | None = None
 
+    @property
+    def told(self) -> str:
+        """The message with the file that it is about: what tells two problems apart."""
+        return self.message if self.path is None else f"{self.path}: {self.message}"
+
 
 class Report(Item, frozen=True, kw_only=True):
     """The answer of apply, revert, status and verify."""

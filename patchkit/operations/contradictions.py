@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from patchkit.core.report import Problem
-from patchkit.core.upstream import Release, Upstream
-from patchkit.errors import DamagedCloneError
+from patchkit.core.upstream import Release, Upstream, targets
+from patchkit.errors import DamagedCloneError, NotATreeError, RevisionNotFoundError, TreeError
 
 if TYPE_CHECKING:
     from patchkit.trees.git_program import GitProgram
@@ -131,11 +131,44 @@ def against_tags(
             found = blobs[tag.commit].get(path)
             if found != recorded:
                 yield Problem(
-                    f"{path} at {tag.name} is not the file that was recorded: blob {recorded} is recorded, the tag has "
+                    f"another file at {tag.name} than was recorded: blob {recorded} is recorded, the tag has "
                     f"{found or 'no such file'}",
                     path=path,
                     hint=hint,
                 )
+
+
+def refuse_stranger(upstream: Upstream, clone: GitProgram, tags: tuple[ReleaseTag, ...]) -> None:
+    """Raise NotATreeError for a repository that has nothing which the file lists, and no tree of this upstream.
+
+    ``tags`` are its release tags. A shallow clone that has neither a tag nor a commit of the list is known by its
+    packages, at HEAD or where a tracked branch is. What cannot be read accuses nobody.
+    """
+    listed = [release.tag for release in upstream.releases if release.tag is not None]
+    commits = [target.commit for target in targets(upstream) if target.commit is not None]
+    if not (listed or commits) or {tag.name for tag in tags} & set(listed) or any(clone.commits(commits).values()):
+        return
+    branches = [f"refs/{place}/{each.name}" for each in upstream.branches for place in ("remotes/origin", "heads")]
+    try:
+        if any(_has_packages(upstream, clone, revision) for revision in ("HEAD", *branches)):
+            return
+    except TreeError:
+        return
+    raise NotATreeError(
+        f"{clone.repository} is no clone of {upstream.name}: it has none of the {len(listed)} tags and {len(commits)} "
+        f"commits that upstream_versions.yaml lists, and no {upstream.packages[0]}",
+        hint=f"--git names a clone of {upstream.repository}",
+    )
+
+
+def _has_packages(upstream: Upstream, clone: GitProgram, revision: str) -> bool:
+    from patchkit.trees.git import GitTree  # noqa: PLC0415 - git only where it is asked for
+
+    try:
+        tree = GitTree(clone, revision)
+    except RevisionNotFoundError:
+        return False
+    return any(next(iter(tree.paths(package)), None) is not None for package in upstream.packages)
 
 
 def _tagged(

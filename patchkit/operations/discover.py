@@ -12,7 +12,7 @@ from patchkit.core.report import Problem
 from patchkit.core.upstream import Release, Upstream, VersionsDocument
 from patchkit.core.upstream_report import FoundRelease
 from patchkit.errors import DamagedCloneError, IndexUnavailableError, TreeError
-from patchkit.operations.contradictions import CHANGED, against_index, against_tags
+from patchkit.operations.contradictions import CHANGED, against_index, against_tags, refuse_stranger
 from patchkit.operations.upstream_choice import UNSEEN
 from patchkit.progress import Reporter, silent
 
@@ -76,7 +76,7 @@ def discover(
     Pre-releases and dev builds are found with ``pre`` only, yanked releases always. ``offline`` asks no index; whoever
     asks more of them gives the ``indexes``. That an index is out of reach, or that a partial clone lacks something, is
     a note, what a clone has lost a fault; the caller tells from ``index`` and ``tags`` whether anything was looked at.
-    Nothing is written. Raises TreeError when ``repository`` is no git repository.
+    Nothing is written. Raises TreeError when ``repository`` is no git repository, or none of this upstream.
     """
     upstream = versions.upstream
     weighed: list[tuple[int, Problem]] = []
@@ -96,6 +96,8 @@ def discover(
         weighed += against_index(upstream, listing, notes)
     if clone is not None and tags is not None:
         weighed += ((CHANGED, problem) for problem in against_tags(upstream, clone, tags, notes, faults))
+        if not faults:
+            refuse_stranger(upstream, clone, tags)
     releases = {release.version: release for release in listing.releases} if listing else {}
     return Discovered(
         found=_found(upstream, releases, tags or (), pre=pre),

@@ -64,4 +64,4 @@ def marked(report: UpstreamReport, known: Mapping[str, Iterable[str]]) -> Upstre
 
 
 def _print(problem: Problem) -> str:
-    return hashlib.sha256(problem.message.encode("utf-8", "backslashreplace")).hexdigest()[:16]
+    return hashlib.sha256(problem.told.encode("utf-8", "backslashreplace")).hexdigest()[:16]

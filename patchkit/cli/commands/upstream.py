@@ -18,7 +18,10 @@ from patchkit.operations.supported import Supported, supported
 @patches_option
 @format_option
 def command(*, patches: Path | None, style: str) -> int:
-    """List the releases, branches and commits that the series supports, and the variants used for each."""
+    """List the releases, branches and commits that the series supports, and the variants used for each.
+
+    Python is what the wheels of a release require (Requires-Python).
+    """
     rows = supported(load_workspace(patches))
     if style == "json":
         print_json(rows)

@@ -85,7 +85,7 @@ def render_sarif(report: UpstreamReport, places: Places) -> str:
 def _upstream(report: UpstreamReport, places: Places) -> Iterator[_Result]:
     for problem in report.problems:
         text = _sentences(*(told.text for told in problem_told(problem)))
-        yield _Result("upstream/problem", "error", text, places.of_series(), problem.message)
+        yield _Result("upstream/problem", "error", text, places.of_series(), problem.told)
     for release in worth_telling(report.found)[0]:
         yield _Result("upstream/found", "note", found_text(release), places.of_series(), release.version)
 
@@ -97,7 +97,7 @@ def _target(target: TargetAnswer, places: Places) -> Iterator[_Result]:
     found: list[_Result] = []
     for problem in target.problems:
         text = _sentences(*(told.text for told in problem_told(problem)))
-        found.append(_Result("target/problem", level, f"{target.title}: {text}", here, problem.message, "", about))
+        found.append(_Result("target/problem", level, f"{target.title}: {text}", here, problem.told, "", about))
     found += [result for patch in target.patches for result in _patch(target, patch, places)]
     yield from found
     # A target that is worse than everything in it says so itself.

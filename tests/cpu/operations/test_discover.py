@@ -12,9 +12,9 @@ from trees.snapshots import lay, snapshot
 from patchkit.core.blobs import blob_id
 from patchkit.core.memory_saver import MemorySaver
 from patchkit.core.report import Problem
-from patchkit.core.upstream import Megatron, Release, VersionsDocument
+from patchkit.core.upstream import Branch, Megatron, Release, VersionsDocument
 from patchkit.core.upstream_report import FoundRelease
-from patchkit.errors import TreeError
+from patchkit.errors import NotATreeError, TreeError
 from patchkit.operations.discover import Discovered, discover
 from patchkit.trees.index_listing import ListedRelease
 
@@ -256,7 +256,7 @@ def test_problems_come_by_weight_and_releases_with_a_wheel_left_are_one(
     assert [problem.message.partition(": ")[0] for problem in found.problems] == [
         "v1.1 is no longer on the package index",
         "the tag core_v1.0 has moved",
-        f"{FILE} at core_v1.0 is not the file that was recorded",
+        "another file at core_v1.0 than was recorded",
         "v1.0 was yanked",
         # Nothing that was recorded is left of it.
         f"v0.9 has lost 3 wheels ({wheel('0.9')} ...) on the package index",
@@ -298,7 +298,7 @@ def test_a_tag_that_moved_is_a_problem_with_both_commits_and_every_file_that_dif
     assert discover(versions, repository=repository).problems == (
         Problem(f"the tag core_v1.0 has moved: commit {old} is recorded, {repository} has {new}", hint=hint),
         Problem(
-            f"{FILE} at core_v1.0 is not the file that was recorded: blob {blob_id(ONE)} is recorded, the tag has "
+            f"another file at core_v1.0 than was recorded: blob {blob_id(ONE)} is recorded, the tag has "
             f"{blob_id(b'three' + bytes([10]))}",
             path=FILE,
             hint=hint,
@@ -312,10 +312,10 @@ def test_files_are_compared_where_the_commit_is_the_recorded_one_too(
 ) -> None:
     other = with_release(versions, "1.1", blobs={FILE: blob_id(ONE), "megatron/core/y.py": blob_id(ONE)})
 
-    said = f"at core_v1.1 is not the file that was recorded: blob {blob_id(ONE)} is recorded, the tag has"
+    said = f"another file at core_v1.1 than was recorded: blob {blob_id(ONE)} is recorded, the tag has"
     assert messages(discover(other, repository=repository))[0] == [
-        f"{FILE} {said} {blob_id(TWO)}",
-        f"megatron/core/y.py {said} no such file",
+        f"{said} {blob_id(TWO)}",
+        f"{said} no such file",
     ]
 
 
@@ -327,9 +327,9 @@ def test_two_tags_of_one_commit_are_each_compared(versions: VersionsDocument, re
     releases = (*versions.upstream.releases, second)
     both = replace(versions, megatron=replace(versions.upstream, releases=releases))
 
-    said = f"at core_v1.1.1 is not the file that was recorded: blob {blob_id(ONE)} is recorded, the tag has"
+    said = f"another file at core_v1.1.1 than was recorded: blob {blob_id(ONE)} is recorded, the tag has"
     assert messages(discover(both, repository=repository))[0] == [
-        f"megatron/core/y.py {said} no such file",
+        f"{said} no such file",
     ]
 
 
@@ -404,3 +404,51 @@ def test_a_tag_whose_folders_are_lost_or_that_names_nothing_is_a_fault_and_the_o
 def damage_of(repository: Path, said: str) -> Problem:
     hint = f"git -C {repository} fsck says what is damaged; a new clone mends it"
     return Problem(f"{repository} is damaged: {said}", hint=hint)
+
+
+# Whose repository it is.
+
+
+@pytest.fixture
+def stranger(tmp_path: Path) -> Path:
+    """A repository of something else, whose branch is called as one of upstream's."""
+    folder = tmp_path / "stranger"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    record(lay(folder, {"src/x.py": ONE}), "x")
+    git(folder, "tag", "core_v7.0")
+    return folder
+
+
+def test_a_repository_of_something_else_is_refused(versions: VersionsDocument, stranger: Path) -> None:
+    with pytest.raises(NotATreeError) as caught:
+        discover(versions, repository=stranger, offline=True)
+
+    nothing = "none of the 2 tags and 2 commits that upstream_versions.yaml lists, and no megatron/core"
+    assert (caught.value.message, caught.value.hint) == (
+        f"{stranger} is no clone of Megatron-LM: it has {nothing}",
+        f"--git names a clone of {versions.upstream.repository}",
+    )
+    nothing_listed = replace(versions, megatron=replace(versions.upstream, releases=()))
+    assert discover(nothing_listed, repository=stranger, offline=True).tags
+
+
+@pytest.mark.parametrize("known_by", ["a tag", "a commit", "its packages at HEAD", "its packages on a branch"])
+def test_a_repository_is_known_by_any_of_what_is_listed_or_by_its_packages(
+    versions: VersionsDocument, repository: Path, stranger: Path, known_by: str
+) -> None:
+    if known_by == "a tag":
+        git(stranger, "tag", "core_v1.0")
+    elif known_by == "a commit":
+        git(stranger, "fetch", "-q", "--no-tags", str(repository), "refs/tags/core_v1.0:refs/heads/another")
+    elif known_by == "its packages at HEAD":
+        record(lay(stranger, {FILE: b"later"}), "later")
+    else:
+        record(lay(stranger, {FILE: b"later"}), "later")
+        git(stranger, "checkout", "-q", "--orphan", "empty")
+        git(stranger, "rm", "-rqf", ".")
+        git(stranger, "commit", "-q", "--allow-empty", "-m", "empty")
+        main = Branch(name="main", commit="1" * 40, date=DAY, as_of="1.2", blobs={})
+        versions = replace(versions, megatron=replace(versions.upstream, branches=(main,)))
+
+    assert discover(versions, repository=stranger, offline=True).tags

@@ -930,6 +930,13 @@ def test_a_problem_of_upstream_is_reported_once() -> None:
     assert [(each.report.problems, each.report.ok) for each in (first, second)] == [((problem,), False), ((), True)]
 
 
+def test_the_same_problem_of_two_files_is_two() -> None:
+    problems = tuple(Problem("another file at core_v1.0 than was recorded", path=path) for path in (CODE, NOTES))
+    report = UpstreamReport(tool="1", ok=False, verdict="broken", series="s", digest="d", problems=problems[:1])
+    known = news(report, {}).known
+    assert news(replace(report, problems=problems), known).report.problems == problems[1:]
+
+
 def test_a_fault_of_the_clone_is_reported_until_it_is_mended() -> None:
     moved, lost = Problem("core_v1.0 has moved"), Problem("clone is damaged: main is lost")
     report = UpstreamReport(tool="1", ok=False, verdict="broken", series="s", digest="d", problems=(lost, moved))
