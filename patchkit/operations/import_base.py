@@ -21,6 +21,7 @@ from patchkit.progress import Reporter
 from patchkit.trees.bases import Bases, find_bases, matching
 from patchkit.trees.git import GitTree
 from patchkit.trees.git_log import day_of
+from patchkit.trees.git_refs import branches_with
 from patchkit.trees.interface import SourceTree
 from patchkit.trees.layout import seen
 
@@ -265,8 +266,7 @@ def pinned_commit(tree: GitTree, upstream: Upstream, note: str = "", name: str |
 
     Without a ``name`` it is called by its commit.
     """
-    containing = tree.ask("for-each-ref", "--contains", tree.commit, "--format=%(refname:strip=2)", "refs/heads")
-    branches = containing.decode("utf-8", "replace").split("\n")[:-1]
+    branches = branches_with(tree.program, tree.commit)
     usual = [name for name in ("main", "dev") if name in branches]
     return PinnedCommit(
         name=name or tree.commit[:8],
@@ -283,9 +283,11 @@ def pinned_commit(tree: GitTree, upstream: Upstream, note: str = "", name: str |
 def tag_asked(tree: GitTree) -> str | None:
     """Return the name of the tag as which a revision was asked for; None when it was not, or no file can have it."""
     name = tree.revision.removeprefix("refs/").removeprefix("tags/")
-    listing = tree.ask("for-each-ref", "--format=%(refname:strip=2)", "--points-at", tree.commit, "refs/tags")
-    # Variants and generated files are named after their target.
-    return name if name in listing.decode("utf-8", "replace").split("\n") and _FILE_NAME.fullmatch(name) else None
+    # Variants and generated files are named after their target. No other tag is looked at: one may be damaged.
+    if _FILE_NAME.fullmatch(name) is None:
+        return None
+    tag = f"refs/tags/{name}"
+    return name if tree.program.commits([tag])[tag] == tree.commit else None
 
 
 def version_of(tree: SourceTree, upstream: Upstream) -> str:

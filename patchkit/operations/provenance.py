@@ -9,6 +9,7 @@ import msgspec
 
 from patchkit.core.carry_report import CommitReport, pull_request
 from patchkit.errors import TreeError
+from patchkit.trees.clone_damage import how_to_fetch_the_rest
 from patchkit.trees.git import GitTree
 from patchkit.trees.git_folder import refuse_odd_files
 from patchkit.trees.git_log import subject_of
@@ -59,23 +60,24 @@ def brought_by(
     """
     span = f"{base.commit}..{target.commit}"
     try:
-        found = _blamed(target, span, touched, seconds / 2) if touched.target_lines else []
+        # A file that is gone has no lines to ask about.
+        is_there = touched.target_lines is not None and target.blob_id(touched.path) is not None
+        found = _blamed(target, span, touched, seconds / 2) if is_there else []
         found = found or [each for each in _removed(target, span, touched, seconds / 2) if each not in edges]
         why_not = "the clone is shallow, and lacks commits between" if edges and not found else ""
         return tuple(_reports(target, found[:MOST], seconds / 2)), why_not
     except TimeoutError:
         return (), f"git took longer than {seconds:g} seconds"
-    except TreeError:
+    except TreeError as error:
         # No answer is needed to go on.
-        return (), "git gave no answer, as in a clone that lacks old texts" if _has(target, touched.path) else ""
+        return (), _why_not(target, error)
 
 
-def _has(tree: GitTree, path: str) -> bool:
-    """Return whether a revision has a file; a file that is gone has no lines to ask about."""
-    try:
-        return tree.blob_id(path) is not None
-    except TreeError:
-        return True
+def _why_not(tree: GitTree, error: TreeError) -> str:
+    """Say why git could not look: a partial clone never had all texts, another one lost what git cannot read."""
+    if error.hint is None or how_to_fetch_the_rest(tree.program.run, tree.repository) is not None:
+        return "git gave no answer, as in a clone that lacks old texts"
+    return f"{error.message}; {error.hint}"
 
 
 def _blamed(tree: GitTree, span: str, touched: Touched, seconds: float) -> list[str]:

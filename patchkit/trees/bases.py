@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from patchkit.trees.git import GitTree
+from patchkit.trees.git_refs import log_of, told_of
 from patchkit.trees.git_times import seconds
 
-_ALL = ("--branches", "--remotes", "--tags")
+_ALL = ("refs/heads", "refs/remotes", "refs/tags")
 """Not every ref: the pull requests in a mirror are nobody's base."""
 
 
@@ -51,8 +52,8 @@ def find_bases(tree: GitTree, wanted: Mapping[str, str | None]) -> Bases:
     ``tree`` is any revision of it; ``wanted`` is (abbreviated) blob id by path, None for a file that must not exist.
     Only commits that touch one of the files are looked at; the others have what their parents have. Raises TreeError.
     """
-    touching = tree.ask("log", *_ALL, "--full-history", "--date-order", "--format=%H", "--", *sorted(wanted))
-    commits = touching.decode().split()
+    asked = ("--full-history", "--date-order", "--format=%H", "--", *sorted(wanted))
+    commits = log_of(tree.program, _ALL, *asked).decode().split()
     scores = dict(zip(commits, _scores(tree, commits, wanted), strict=True))
     best = max(scores.values(), default=0)
     if best < len(wanted) or not wanted:
@@ -82,7 +83,7 @@ def _is(answer: str, blob: str | None) -> bool:
 
 def _intervals(tree: GitTree, known: Mapping[str, bool]) -> tuple[Interval, ...]:
     """Return the connected runs of matching commits; ``known`` says which of those that touch a file match."""
-    log = tree.ask("log", *_ALL, "--topo-order", "--reverse", "--format=%H%x00%ct%x00%P")
+    log = log_of(tree.program, _ALL, "--topo-order", "--reverse", "--format=%H%x00%ct%x00%P")
     run_of: dict[str, int] = {}
     runs: dict[int, list[_Commit]] = {}
     for line in os.fsdecode(log).split("\n")[:-1]:
@@ -114,9 +115,8 @@ def _intervals(tree: GitTree, known: Mapping[str, bool]) -> tuple[Interval, ...]
 
 
 def _tags(tree: GitTree) -> dict[str, list[str]]:
-    listed = tree.ask("for-each-ref", "--format=%(objectname) %(*objectname) %(refname:strip=2)", "refs/tags")
     tags: dict[str, list[str]] = {}
-    for line in os.fsdecode(listed).split("\n")[:-1]:
+    for line in told_of(tree.program, "%(objectname) %(*objectname) %(refname:strip=2)", "refs/tags"):
         own, peeled, name = line.split(" ", 2)
         tags.setdefault(peeled or own, []).append(name)
     return tags

@@ -17,6 +17,7 @@ from patchkit.errors import TreeError, UnsafePathError
 from patchkit.trees.clone_damage import how_to_fetch_the_rest
 from patchkit.trees.git import GitTree
 from patchkit.trees.git_program import GitProgram
+from patchkit.trees.git_refs import told_of
 from patchkit.trees.git_texts import blobs_at
 from patchkit.trees.git_times import UNKNOWN, day, seconds
 
@@ -107,9 +108,9 @@ def count_everything(tree: GitTree) -> int:
 
 def tags(tree: GitTree) -> tuple[Tag, ...]:
     """Return the tags on commits."""
-    form = "--format=%(objectname) %(*objectname) %(creatordate:unix) %(refname:lstrip=2)"
+    form = "%(objectname) %(*objectname) %(creatordate:unix) %(refname:lstrip=2)"
     found: list[Tag] = []
-    for line in os.fsdecode(_ask(tree, "for-each-ref", form, "refs/tags")).split("\n")[:-1]:
+    for line in told_of(tree.program, form, "refs/tags"):
         own, peeled, time, name = line.split(" ", 3)
         found.append(Tag(name, peeled or own, seconds(time)))
     return tuple(found)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from trees.repositories import git, record
+from trees.repositories import git, lose, record
 from trees.snapshots import lay
 
 from patchkit.core.carry_report import CommitReport
@@ -94,6 +94,21 @@ def test_a_clone_that_lacks_old_texts_says_so(repository: Path, tmp_path: Path) 
         (),
         "git gave no answer, as in a clone that lacks old texts",
     )
+
+
+@pytest.mark.parametrize("touched", [Touched(PATH, (2, 2), ()), Touched(PATH, None, (b"second = 2\n",))])
+def test_a_clone_that_lost_a_folder_between_says_that_git_could_not_look(repository: Path, touched: Touched) -> None:
+    """Also of a file that the target does not have any more."""
+    lost = git(repository, "rev-parse", "main^1:m")
+    if touched.target_lines is None:
+        git(repository, "rm", "-q", PATH)
+        record(repository, "Away")
+    lose(repository, lost)
+
+    command = "log" if touched.target_lines is None else "blame"
+    why_not = f"git {command} failed in {repository}: fatal: unable to read tree {lost}"
+    hint = f"the repository is damaged: git -C {repository} fsck says what else is"
+    assert found(repository, touched) == ([], f"{why_not}; {hint}")
 
 
 @pytest.fixture

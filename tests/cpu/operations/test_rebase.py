@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from trees.faults import full_disk, killed_at, tripped
 from trees.reporters import Told
-from trees.repositories import git, record
+from trees.repositories import damaged_tags, git, put, record
 from trees.snapshots import contents, lay, snapshot
 
 from patchkit.core.rebasing.rebased import PatchRebase, Rebased
@@ -670,6 +670,20 @@ def test_a_hunk_that_the_base_was_made_without_is_named_when_it_is_carried_from(
         "first: notes-colour is not in v2.0 either, which this is carried from: "
         "skipped: left out by --skip: Blue is what we want now."
     ) in result.notes
+
+
+@pytest.mark.parametrize("by_tag", [True, False])
+def test_tags_that_are_damaged_and_not_asked_for_are_in_nobodys_way(world: Callable[..., Run], by_tag: bool) -> None:
+    run = world(MOVED)
+    repository = run.world.repository()
+    commit = git(repository, "commit-tree", "-m", "tagged", "-p", "HEAD", "HEAD^{tree}")
+    git(repository, "tag", "core_v2.0-mine", commit)
+    damaged_tags(repository)
+    git(repository, "update-ref", "refs/heads/other", git(repository, "commit-tree", "-m", "x", "HEAD^{tree}"))
+    put(repository, b"garbage", b"", git(repository, "rev-parse", "other"))
+    result = run.onto("core_v2.0-mine" if by_tag else commit, repository=repository)
+
+    assert (result.ok, result.target) == (True, "core_v2.0-mine" if by_tag else commit[:8])
 
 
 # What is gone from its place.

@@ -87,3 +87,17 @@ def with_a_cut(suffix: str, clone: Path) -> str:
     file.chmod(0o644)
     os.truncate(file, 50)
     return file.name
+
+
+def lose(repository: Path, name: str) -> None:
+    """Take an object, named as git names it, from a checkout."""
+    lost = git(repository, "rev-parse", name)
+    (repository / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
+
+
+def damaged_tags(repository: Path) -> None:
+    """Tag commits beside the branch of a checkout, one with an object of its own, and lose what the tags lead to."""
+    for tag, options in (("lost", ()), ("lost-object", ("-a", "-m", "lost")), ("lost-commit", ("-a", "-m", "lost"))):
+        tree = git(repository, "rev-parse", "HEAD^{tree}")
+        git(repository, "tag", *options, tag, git(repository, "commit-tree", "-m", tag, tree))
+        lose(repository, tag if tag != "lost-commit" else f"{tag}^{{commit}}")

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from patchkit.core.blobs import blob_id
+from patchkit.errors import TreeError
 from patchkit.trees.bases import Bases, Interval, find_bases, matching
 from patchkit.trees.git import GitTree
 
-from .repositories import git, record
+from .repositories import damaged_tags, git, lose, record
 from .snapshots import lay
 
 A1, A2, B1, B2 = b"a one\n", b"a two\n", b"b one\n", b"b two\n"
@@ -123,3 +124,22 @@ def test_a_commit_without_a_time_keeps_its_parents_and_is_neither_the_first_nor_
     assert find_bases(GitTree(folder, "HEAD"), wanted(A2, B2)).intervals == (
         Interval(first=made[3], newest=made[4], commits=3, tags=("v3", "v4")),
     )
+
+
+def test_tags_that_are_damaged_hide_no_other(history: tuple[Path, list[str]]) -> None:
+    folder, made = history
+    git(folder, "tag", "-a", "-m", "again", "again", made[1])
+    damaged_tags(folder)
+
+    assert find_bases(GitTree(folder, "HEAD"), wanted(A1, B1)).intervals == (
+        Interval(first=made[0], newest=made[1], commits=2, tags=("again", "v0", "v1")),
+    )
+
+
+def test_a_history_that_cannot_be_read_is_no_damaged_tag(history: tuple[Path, list[str]]) -> None:
+    folder, made = history
+    lose(folder, f"{made[2]}^{{tree}}")
+
+    with pytest.raises(TreeError) as caught:
+        find_bases(GitTree(folder, "HEAD"), wanted(A1, B1))
+    assert caught.value.hint == f"the repository is damaged: git -C {folder} fsck says what else is"
