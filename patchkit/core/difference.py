@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import Match, SequenceMatcher
+from itertools import pairwise
 from typing import Literal
 
 from patchkit.core.blobs import blob_id
@@ -90,8 +91,10 @@ class _TrimmedMatcher(SequenceMatcher[bytes]):
         boxes = [(0, len(self._old), 0, len(self._new), _runs(self._old, rows))]
         while boxes:
             first, last, first_new, last_new, runs = boxes.pop()
-            inside = list(_clipped(runs, first, last, first_new, last_new))
-            if not inside:
+            inside = sorted(_clipped(runs, first, last, first_new, last_new))
+            if _is_chain(inside):
+                # Whichever is taken first, it leaves all others whole.
+                found += inside
                 continue
             # Of the longest ones the first in the old text, of these the first in the new one.
             i, j, size = best = max(inside, key=lambda run: (run[2], -run[0], -run[1]))
@@ -137,6 +140,11 @@ def _clipped(runs: Iterable[_Run], first: int, last: int, first_new: int, last_n
         length = min(size, last - i, last_new - j) - cut
         if length > 0:
             yield i + cut, j + cut, length
+
+
+def _is_chain(runs: Sequence[_Run]) -> bool:
+    """Tell whether of some runs, in the order of the old text, each begins behind the one before in both texts."""
+    return all(i + size <= k and j + size <= m for (i, j, size), (k, m, _) in pairwise(runs))
 
 
 def _common(one: list[bytes], two: list[bytes]) -> int:

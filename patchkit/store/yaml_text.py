@@ -6,11 +6,13 @@ Its C parser takes milliseconds where a pure one takes a second. A file that peo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from itertools import islice
 from typing import Any
 
 import yaml
+from yaml.emitter import ScalarAnalysis
 
 from patchkit.core.uncollected import uncollected
 from patchkit.errors import StoreError, UsageError
@@ -170,7 +172,42 @@ class _Dumper(yaml.SafeDumper):
 
 
 class _BlockDumper(_Dumper):
-    """Prints texts of several lines as literal blocks; where that would change one, PyYAML falls back to quotes."""
+    """Prints texts of several lines as literal blocks; where that would change one, PyYAML falls back to quotes.
+
+    PyYAML looks at each character, several times. A text of which one look tells that it is as plain as most goes the
+    short way, to the same bytes: a conflict may be of a hundred thousand lines.
+    """
+
+    def analyze_scalar(self, scalar: str) -> ScalarAnalysis:
+        """Return in which styles a text can be printed."""
+        if not _is_plain(scalar):
+            return super().analyze_scalar(scalar)
+        # No style without marks can have a line break, and in quotes it would be another text.
+        return ScalarAnalysis(scalar, False, True, False, False, False, True, True)  # noqa: FBT003 - the names are its own
+
+    def write_literal(self, text: str) -> None:
+        """Print a literal block."""
+        if not _is_plain(text):
+            super().write_literal(text)
+            return
+        hints = self.determine_block_hints(text)
+        self.write_indicator(f"|{hints}", True)  # noqa: FBT003 - as above
+        self.open_ended = self.open_ended or hints.endswith("+")
+        self.write_line_break()
+        block = _BEGIN.sub(" " * (self.indent or 0), text)
+        block += "" if block.endswith("\n") else "\n"
+        self.stream.write(block)
+        self.line += block.count("\n")
+        self.column, self.whitespace, self.indention = 0, True, True
+
+
+_PLAIN = re.compile(r"[\n\x20-\x7e]+")
+_BEGIN = re.compile(r"^(?=[^\n])", re.MULTILINE)
+
+
+def _is_plain(text: str) -> bool:
+    """Tell whether a text is of several lines, printable ASCII, and has no blank before the end of a line."""
+    return "\n" in text and " \n" not in text and not text.endswith(" ") and _PLAIN.fullmatch(text) is not None
 
 
 def _represented(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

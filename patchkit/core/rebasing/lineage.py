@@ -6,8 +6,10 @@ added. A hunk of a variant has one or several, all of them with the hunk's id.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -72,9 +74,14 @@ class Lineage:
     def __init__(self, base: bytes, changed: bytes, runs: Sequence[Run]) -> None:
         self._base = base
         self._changed = lines_of(changed)
-        self._written = runs
+        # By hunk and number of added lines: what is asked for is one of these, and may be one of thousands.
+        self._written: dict[tuple[tuple[str, ...], int], list[Sequence[bytes]]] = {}
+        for run in runs:
+            added = self._changed[slice(*run.new)]
+            self._written.setdefault((run.ids, len(added)), []).append(added)
         # Whoever carries compares the texts anew, and may see a run begin at another line than its author wrote.
         self._runs = [msgspec.structs.replace(run, ids=_nearest_ids(run, runs)) for run in changed_runs(base, changed)]
+        self._words = [_words(self._changed[slice(*run.new)]) for run in self._runs]
 
     def ids_in(self, lines: Lines) -> tuple[str, ...]:
         """Return the hunks with changes in the base's ``lines``, or if there are none the nearest to them, in order.
@@ -114,8 +121,10 @@ class Lineage:
         """
         if run.old[0] != run.old[1]:
             return run
-        wanted = [self._changed[slice(*known.new)] for known in self._written if known.ids == run.ids]
         first, end = run.new
+        wanted = self._written.get((run.ids, end - first), ())
+        if not wanted:
+            return run
         for up in range(first - free + 1):
             if up and lines[first - up] != lines[end - up]:
                 break
@@ -125,27 +134,31 @@ class Lineage:
         return run
 
     def _touched(self, place: Lines, run: Run, lines: Sequence[bytes]) -> tuple[str, ...]:
-        near = [known for known in self._runs if _gap(known.old, place) == 0]
-        inside = [known for known in near if _overlap(known.old, place)]
+        near = self._near(place)
+        inside = [known for known in self._runs[near.start : near.stop] if _overlap(known.old, place)]
         if inside:
             return tuple(name for known in inside for name in known.ids)
         # Beside each other only: the one that says the same, or else the first.
-        best = max(near, key=lambda known: self._likeness(known, run, lines), default=None)
-        return best.ids if best else ()
+        words = _words(lines[slice(*run.new)])
+        best = max(near, key=lambda known: _likeness(words, self._words[known]), default=None)
+        return () if best is None else self._runs[best].ids
+
+    def _near(self, place: Lines) -> range:
+        """Return the numbers of the runs that overlap lines of the base, or touch them."""
+        # The runs stand in their order, and none overlaps another.
+        first = bisect_left(self._runs, place[0], key=lambda known: known.old[1])
+        return range(first, bisect_right(self._runs, place[1], lo=first, key=lambda known: known.old[0]))
 
     def _alike(self, run: Run, lines: Sequence[bytes]) -> tuple[str, ...]:
-        best = max(self._runs, key=lambda known: self._likeness(known, run, lines), default=None)
-        return best.ids if best and self._likeness(best, run, lines) >= 0.5 else ()
+        words = _words(lines[slice(*run.new)])
+        best = max(range(len(self._runs)), key=lambda known: _likeness(words, self._words[known]), default=None)
+        return () if best is None or _likeness(words, self._words[best]) < 0.5 else self._runs[best].ids
 
     def _beside(self, places: Sequence[Lines]) -> tuple[str, ...]:
         """Return the nearest hunk, if it would have the place in its context: what is around is part of solving it."""
         gaps = [(_gap(known.old, place), number) for place in places for number, known in enumerate(self._runs)]
         gap, number = min(gaps, default=(CONTEXT + 1, 0))
         return self._runs[number].ids if gap <= CONTEXT else ()
-
-    def _likeness(self, known: Run, run: Run, lines: Sequence[bytes]) -> float:
-        mine, other = _words(self._changed[slice(*known.new)]), _words(lines[slice(*run.new)])
-        return 2 * (mine & other).total() / max(1, mine.total() + other.total())
 
 
 def labelled_hunks(before: bytes, after: bytes, runs: Sequence[Run]) -> tuple[Hunk, ...]:
@@ -231,5 +244,20 @@ def _mapped_end(to_base: Sequence[tuple[int, int, int, int]], lines: Lines) -> i
     return mapped(to_base, first) if end == first else mapped(to_base, end - 1) + 1
 
 
-def _words(lines: Iterable[bytes]) -> Counter[bytes]:
-    return Counter(text for line in lines if (text := line.strip()))
+class _Words(NamedTuple):
+    """What lines say, blanks around each aside."""
+
+    counts: Counter[bytes]
+    total: int
+
+
+def _words(lines: Iterable[bytes]) -> _Words:
+    counts = Counter(text for line in lines if (text := line.strip()))
+    return _Words(counts, counts.total())
+
+
+def _likeness(one: _Words, other: _Words) -> float:
+    """Return which part of what two texts say both say, from 0 to 1."""
+    # The first of two counters is gone through, and one may be of a hundred thousand lines.
+    few, many = sorted((one.counts, other.counts), key=len)
+    return 2 * (few & many).total() / max(1, one.total + other.total)

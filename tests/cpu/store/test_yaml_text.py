@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import itertools
+
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -190,3 +193,24 @@ def test_more_values_than_are_read_are_refused_with_the_line(text: bytes, monkey
         parse_yaml(text, "f.yaml")
 
     assert caught.value.message == "f.yaml: line 3: it has more than 5 values"
+
+
+class _Slowly(yaml.SafeDumper):
+    """PyYAML as it is, with texts of several lines as literal blocks."""
+
+
+_Slowly.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
+)
+
+
+@pytest.mark.parametrize("alphabet", ["\n a-", "\n #:x", "\na\t", "\na\xe9 ", "\n'\"a", "\na\r\x85"])
+def test_a_block_of_many_lines_is_printed_as_pyyaml_prints_it(alphabet: str) -> None:
+    texts = ["".join(letters) for length in range(1, 6) for letters in itertools.product(alphabet, repeat=length)]
+    value = {"top": texts[0], "list": texts, "deep": {"deeper": [{"text": text} for text in texts[:400]]}}
+
+    dumped = yaml.dump(value, Dumper=_Slowly, sort_keys=False, default_flow_style=False, width=1000)
+    printed = print_yaml(value, "", blocks=True).decode()
+    assert printed == dumped
+    assert parse_yaml(printed.encode(), "f.yaml") == value

@@ -133,3 +133,17 @@ def test_a_patch_on_its_own_base_keeps_every_id(base: bytes, changed: bytes) -> 
     runs = [replace(run, ids=(f"h{number}",)) for number, run in enumerate(changed_runs(base, changed))]
 
     assert Lineage(base, changed, runs).label(base, changed) == tuple(runs)
+
+
+def test_the_runs_near_a_place_are_those_without_a_line_between() -> None:
+    base = [b"%d\n" % number for number in range(12)]
+    # Changed, put in, taken out, at the beginning, and at the end.
+    changed = [b"x\n", *base[:2], b"two\n", *base[3:5], b"put in\n", *base[5:8], *base[9:11], b"last\n"]
+    lineage = Lineage(b"".join(base), b"".join(changed), [])
+    runs = [run.old for run in lineage._runs]
+
+    assert runs == [(0, 0), (2, 3), (5, 5), (8, 9), (11, 12)]
+    for first in range(13):
+        for end in range(first, 13):
+            near = [at for at, (begin, stop) in enumerate(runs) if begin <= end and first <= stop]
+            assert list(lineage._near((first, end))) == near
