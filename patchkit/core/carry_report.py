@@ -54,7 +54,12 @@ class CommitReport(Item, frozen=True):
 
 
 def drift_details(drift: DriftReport) -> str:
-    """Say what is different in a scope: parts of the signature, fields and calls, new ones with +, lost ones with -."""
+    """Say what is different in a scope, as ``drift_changes`` has it."""
+    return " ".join(drift_changes(drift))
+
+
+def drift_changes(drift: DriftReport) -> list[str]:
+    """Return what is different in a scope: parts of the signature, fields, calls; new ones with +, lost ones with -."""
     parts: list[str] = []
     if drift.old_signature != drift.new_signature and drift.new_signature:
         (old, old_fields), (new, new_fields) = map(_parts_and_fields, (drift.old_signature, drift.new_signature))
@@ -62,8 +67,7 @@ def drift_details(drift: DriftReport) -> str:
         if old_fields != new_fields:
             parts.append(f"fields: {', '.join(_different(old_fields, new_fields)) or 'in another order'}")
     parts += [f"+{name}()" for name in drift.calls_added]
-    parts += [f"-{name}()" for name in drift.calls_removed]
-    return " ".join(parts)
+    return parts + [f"-{name}()" for name in drift.calls_removed]
 
 
 def short_signatures(old: str, new: str) -> tuple[str, str]:

@@ -12,6 +12,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select
 
+from patchkit.core.carry_report import DriftReport
+
 from .conftest import Show
 from .reports import DIFF, HOSTILE, MIXED, hunk, patch, report, target
 
@@ -22,9 +24,8 @@ def shown_rows(driver: WebDriver) -> list[str]:
 
 
 def shown_targets(driver: WebDriver) -> list[str]:
-    return [
-        each.text.split("\n")[0] for each in driver.find_elements(By.CSS_SELECTOR, "thead th") if each.is_displayed()
-    ]
+    shown = [each for each in driver.find_elements(By.CSS_SELECTOR, "thead th") if each.is_displayed()]
+    return [(each.find_elements(By.CLASS_NAME, "name") or [each])[0].text for each in shown]
 
 
 def cell(driver: WebDriver, place: str) -> WebElement:
@@ -59,6 +60,30 @@ def test_the_matrix_has_a_row_a_hunk_and_a_column_a_target(driver: WebDriver, sh
         "the clone is shallow",
     ):
         assert text in header
+
+
+def test_a_column_is_as_wide_as_any_other_whatever_is_said_of_its_target(driver: WebDriver, show: Show) -> None:
+    flags = ({}, {"yanked": "broken"}, {"listed": False, "moved": True})
+    targets = [target(f"{number}.0", patch("grads", hunk("grads")), **flags[number % 3]) for number in range(31)]
+    show(report(*targets))
+    heads = driver.find_elements(By.CSS_SELECTOR, "thead th")[1:]
+
+    assert [head.text for head in heads[:3]] == ["v0.0", "v1.0 yanked", "v2.0 moved unlisted"]
+    assert len({round(head.rect["width"]) for head in heads}) == 1
+    assert heads[-1].rect["width"] < 40
+
+
+def test_no_change_of_a_scope_is_broken_as_long_as_a_line_has_room_for_it(driver: WebDriver, show: Show) -> None:
+    names = [f"self.buffer_of_the_model.take-{number:02}-and-more" for number in range(40)]
+    drift = DriftReport("Buffer.f", ("calls",), "", "", calls_added=tuple(names))
+    show(report(target("1.0", patch("grads", hunk("grads", "moved", "look", drift=(drift,))))))
+    cell(driver, "grads/grads@1.0").click()
+    changes = panel(driver).find_elements(By.CSS_SELECTOR, ".changes span")
+
+    assert [change.text for change in changes] == [f"+{name}()" for name in names]
+    line = changes[0].rect["height"]
+    assert {change.rect["height"] for change in changes} == {line}
+    assert line < 30
 
 
 def test_a_click_opens_reason_drift_commits_sides_and_diff(driver: WebDriver, show: Show) -> None:

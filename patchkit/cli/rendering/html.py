@@ -16,7 +16,7 @@ import msgspec
 
 from patchkit.cli.rendering.printable import inert_markup
 from patchkit.cli.rendering.telling import size, verdict_told, worth_telling
-from patchkit.core.carry_report import drift_details, short_signatures
+from patchkit.core.carry_report import drift_changes, short_signatures
 from patchkit.core.json_text import to_json
 from patchkit.core.printing import printable
 from patchkit.core.upstream_report import ConflictReport, HunkAnswer, PatchAnswer, TargetAnswer, UpstreamReport
@@ -99,7 +99,7 @@ def render_html(report: UpstreamReport) -> str:
     environment.filters["shown"] = _shown
     environment.filters["diff"] = _diff_lines
     environment.filters["sides"] = _sides
-    environment.filters["drifted"] = drift_details
+    environment.filters["drifted"] = drift_changes
     environment.filters["signatures"] = lambda drift: short_signatures(drift.old_signature, drift.new_signature)
     found, older = worth_telling(report.found)
     sections = _Sections()
