@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from selenium.webdriver.chrome.webdriver import WebDriver
@@ -63,7 +64,7 @@ def test_the_matrix_has_a_row_a_hunk_and_a_column_a_target(driver: WebDriver, sh
 
 
 def test_a_column_is_as_wide_as_any_other_whatever_is_said_of_its_target(driver: WebDriver, show: Show) -> None:
-    flags = ({}, {"yanked": "broken"}, {"listed": False, "moved": True})
+    flags: tuple[dict[str, Any], ...] = ({}, {"yanked": "broken"}, {"listed": False, "moved": True})
     targets = [target(f"{number}.0", patch("grads", hunk("grads")), **flags[number % 3]) for number in range(31)]
     show(report(*targets))
     heads = driver.find_elements(By.CSS_SELECTOR, "thead th")[1:]

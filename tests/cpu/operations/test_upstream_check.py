@@ -321,9 +321,8 @@ def test_the_commands_of_an_answer_that_is_kept_are_those_of_who_asks_now(
     again = target_of(look(made, repository=other, **asked), "main").next
     monkeypatch.chdir(made.root)
     (made.root / "patchkit.toml").write_text(f'patches = "{made.series.relative_to(made.root)}"\n')
-    here = check_upstream(
-        Path(made.series.relative_to(made.root)), Asked(repository=other, **asked), NOTHING, cache=made.cache
-    )
+    asked_here = Asked(repository=other, onto=("main",), base="1.0")
+    here = check_upstream(made.series.relative_to(made.root), asked_here, NOTHING, cache=made.cache)
 
     ends = "` opens an edit directory for what is in conflict"
     command = "`patchkit rebase --onto main --from 1.0"
