@@ -79,6 +79,7 @@ def test_explain_asks_once_for_the_commits_of_all_releases(
     assert [" ".join(each.split()[:2]) for each in asked if each] == [
         "rev-parse --absolute-git-dir",
         "cat-file '--batch-check=%(objectname)",
+        "cat-file --batch",  # whether the files of hunks are there
         "blame --porcelain",
         "blame --porcelain",
         "log --no-walk=unsorted",

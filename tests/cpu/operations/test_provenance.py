@@ -107,7 +107,7 @@ def test_a_clone_that_lost_a_folder_between_says_that_git_could_not_look(reposit
 
     command = "log" if touched.target_lines is None else "blame"
     why_not = f"git {command} failed in {repository}: fatal: unable to read tree {lost}"
-    hint = f"the repository is damaged: git -C {repository} fsck says what else is"
+    hint = f"git -C {repository} fsck says what is damaged; a new clone mends it"
     assert found(repository, touched) == ([], f"{why_not}; {hint}")
 
 

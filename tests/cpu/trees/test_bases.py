@@ -142,4 +142,4 @@ def test_a_history_that_cannot_be_read_is_no_damaged_tag(history: tuple[Path, li
 
     with pytest.raises(TreeError) as caught:
         find_bases(GitTree(folder, "HEAD"), wanted(A1, B1))
-    assert caught.value.hint == f"the repository is damaged: git -C {folder} fsck says what else is"
+    assert caught.value.hint == f"git -C {folder} fsck says what is damaged; a new clone mends it"
