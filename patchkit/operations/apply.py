@@ -21,6 +21,7 @@ from patchkit.operations.answer import (
 )
 from patchkit.operations.checks import run_checks
 from patchkit.operations.plan import Plan, assess, plan_forward
+from patchkit.operations.shadowing import shadowed
 from patchkit.operations.sources import Workspace
 from patchkit.operations.survey import Survey, refuse_torn_reading, survey
 from patchkit.operations.undo import undo_interrupted
@@ -97,7 +98,8 @@ def prepare(
     planned = plan.edits
     relevant = [patch for patch in sources.series.patches if patch.name in applied]
     checks = run_checks(relevant, target, tree, planned)
-    failed = failed_checks(checks)
+    files = (file.path for patch in plan.patches if patch.name in applied for file in patch.files)
+    failed = [*failed_checks(checks), *shadowed(tree, files)]
     if failed:
         refuse_torn_reading(tree, found)
         states = assess(sources, found, target.name)

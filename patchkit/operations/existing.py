@@ -37,8 +37,8 @@ class Made(NamedTuple):
 def what_differs(destination: Path, made: Made, upstream: Upstream) -> str | None:
     """Return why the folder ``destination`` is not what would be made; None when it is.
 
-    The version of patchkit in the record does not count. Files that would not be made are not looked at: byte code
-    comes with the first import.
+    The version of patchkit in the record does not count, nor do byte code, which comes with the first import, what
+    belongs to git or to patchkit, and what may be done with a file (its mode).
     """
     if not holds(destination, upstream):
         return f"it has no {upstream.packages[0]}"
@@ -51,14 +51,22 @@ def what_differs(destination: Path, made: Made, upstream: Upstream) -> str | Non
         difference = _of_records(None if wanted is None else parse_manifest(wanted, record), read_manifest(there))
         if difference is not None:
             return difference
-        changed = {path: blob_id_if_any(content) for path, content in made.edits.items() if path != record}
-        for path, blob in {**made.blobs, **changed}.items():
-            content = folder.read(path)
-            if blob_id_if_any(content) != blob:
-                return f"{path} is missing" if content is None else f"{path} has another text"
+        return _of_files(folder, made)
     except TreeError as error:
         return error.message
-    return None
+
+
+def _of_files(folder: DirectoryTree, made: Made) -> str | None:
+    """Return which file of ``folder`` is not what would be made, or would not be made; None where all are."""
+    changed = {path: blob_id_if_any(content) for path, content in made.edits.items() if path != made.record}
+    for path, blob in {**made.blobs, **changed}.items():
+        content = folder.read(path)
+        if blob_id_if_any(content) != blob:
+            return f"{path} is missing" if content is None else f"{path} has another text"
+    expected = made.blobs.keys() | {path for path, content in made.edits.items() if content is not None}
+    # With another file a module may be another one: Python would take it before one that would be made.
+    other = next((path for path in (*folder.paths(), *folder.others()) if path not in expected), None)
+    return None if other is None else f"it has {other} as well"
 
 
 def _of_records(wanted: Manifest | None, found: Manifest | None) -> str | None:

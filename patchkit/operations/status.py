@@ -12,6 +12,7 @@ from patchkit.operations.checks import run_checks
 from patchkit.operations.commands import on_tree
 from patchkit.operations.explain import patch_problems
 from patchkit.operations.plan import assess
+from patchkit.operations.shadowing import shadowed
 from patchkit.operations.sources import Workspace
 from patchkit.operations.survey import Survey, is_edition, refuse_torn_reading, short, survey
 from patchkit.operations.undo import interrupted_problem
@@ -67,6 +68,7 @@ def verify(workspace: Workspace, tree: SourceTree, *, asked: str | None = None, 
     ready = [patch for patch in selected if patch.name in applied]
     checks = run_checks(ready, workspace.named(found.target), tree, {})
     problems.extend(failed_checks(checks))
+    problems.extend(shadowed(tree, (file.path for patch in states if patch.name in applied for file in patch.files)))
     if problems:
         refuse_torn_reading(tree, found)
     return answer.report(

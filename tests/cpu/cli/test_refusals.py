@@ -590,21 +590,45 @@ OTHER_RECORD = "its record is of another series, or of another edition of it"
             f"{path_of('buffer')} has another text",
         ),
         ([], {"megatron_core-1.0.dist-info/RECORD": b""}, "megatron_core-1.0.dist-info/RECORD has another text"),
+        # Whatever Python would run or take before a file of the release.
+        ([], {"sitecustomize.py": b""}, "it has sitecustomize.py as well"),
+        ([], {"megatron/core/version.so": b""}, "it has megatron/core/version.so as well"),
+        ([], {"other-1.0.dist-info/METADATA": b""}, "it has other-1.0.dist-info/METADATA as well"),
+        ([], {"megatron/core/more": Path("version.py")}, "it has megatron/core/more as well"),
+        ([], {"sitecustomize.pyc": b""}, "it has sitecustomize.pyc as well"),
     ],
 )
 def test_a_folder_that_another_apply_made(  # noqa: PLR0917 - fixtures and cases
-    refused: Refused, made_up: Command, tmp_path: Path, asked: list[str], changes: dict[str, bytes | None], why: str
+    refused: Refused,
+    made_up: Command,
+    tmp_path: Path,
+    asked: list[str],
+    changes: dict[str, bytes | Path | None],
+    why: str,
 ) -> None:
     out = tmp_path / "out"
     assert made_up("apply", "--megatron", "1.0", "--to", out).code == 0
     for path, content in changes.items():
         if content is None:
             (out / path).unlink()
+        elif isinstance(content, Path):
+            (out / path).symlink_to(content)
         else:
+            (out / path).parent.mkdir(exist_ok=True)
             (out / path).write_bytes(content)
     ran = refused("apply", *(["--megatron", "1.0"] if "--megatron" not in asked else []), *asked, "--to", out)
 
     assert (ran.code, ran.err) == (4, exists(out, why))
+
+
+def test_byte_code_and_what_belongs_to_git_do_not_make_a_folder_another_one(made_up: Command, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    made_up("apply", "--megatron", "1.0", "--to", out)
+    for path in ("megatron/core/__pycache__/version.cpython-311.pyc", ".git/HEAD"):
+        lay(out, {path: b""})
+    ran = made_up("apply", "--megatron", "1.0", "--to", out)
+
+    assert (ran.code, "already applied" in ran.out) == (0, True)
 
 
 def test_a_folder_that_another_edition_of_the_series_made(refused: Refused, made_up: Command, tmp_path: Path) -> None:
