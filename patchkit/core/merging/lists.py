@@ -17,7 +17,7 @@ MergeItems = Callable[[Sequence[Item], Sequence[Item], Sequence[Item]], "list[Le
 
 def merge_lists(old: Group, ours: Group, theirs: Group, items: MergeItems) -> Group | None:
     """Return the target's list with the patch's change in it, or None where the two meet."""
-    if len({_is_tuple(side) for side in (old, ours, theirs)}) > 1:
+    if len({_is_tuple(side) for side in (old, ours, theirs)}) > 1 or _both_resize_a_record(old, ours, theirs):
         return None
     found = _ListMerge(old, ours, theirs, items).run()
     if found is None or _doubled(found, (old, ours, theirs)):
@@ -178,6 +178,30 @@ def _is_tuple(group: Group) -> bool:
     if len(group.entries) != 1 or group.entries[0].comma is None or group.before == "import":
         return False
     return (group.opener.key == "(" and not group.is_call) or (group.opener.key == "[" and group.follows)
+
+
+def _both_resize_a_record(old: Group, ours: Group, theirs: Group) -> bool:
+    """Tell whether both sides give a list another length in which each place has a meaning, and not the same list."""
+    sizes = len(ours.entries), len(theirs.entries)
+    if len(old.entries) in sizes or not any(map(_is_record, (old, ours, theirs))):
+        return False
+    return [entry.key for entry in ours.entries] != [entry.key for entry in theirs.entries]
+
+
+_NO_TUPLES = frozenset({"import", "in", "except", "with"})
+"""Words before brackets that hold no tuple, or one whose order has no meaning."""
+
+
+def _is_record(group: Group) -> bool:
+    """Tell whether a place in a list has a meaning of its own: in a subscript, and in a tuple.
+
+    A tuple of strings, one that something is looked for in, and one of exceptions are sets of choices.
+    """
+    if group.opener.key == "[":
+        return group.follows
+    if group.opener.key != "(" or group.is_call or group.before in _NO_TUPLES:
+        return False
+    return len(group.entries) > 1 and not all(entry.key[-1:] in ("'", '"') for entry in group.entries)
 
 
 def _doubled(found: Sequence[Entry], sides: Sequence[Group]) -> bool:

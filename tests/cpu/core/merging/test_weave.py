@@ -31,6 +31,17 @@ def one(text: str) -> LogicalLine:
         ("f(a, b)", "f(z, b)", "f(a, c)", "f(z, c)"),
         ("f(a, b)", "f(a)", "f(a, b, c=1)", "f(a, c=1)"),
         ("f(a, b=1)", "f(a, b=2)", "f(a, b=3)", None),
+        # A place in a subscript or a tuple means something; in a set of choices it does not.
+        ("y = x[a]", "y = x[a, b]", "y = x[a, c]", None),
+        ("y: Tuple[int] = z", "y: Tuple[int, str] = z", "y: Tuple[float, int] = z", None),
+        ("y = x[a]", "y = x[a, b]", "y = x[a, b]", "y = x[a, b]"),
+        ("y = x[a, d]", "y = x[a, b, d]", "y = x[a, c]", "y = x[a, b, c]"),
+        ("return (a, z)", "return (a, b, z)", "return (a, c, z)", None),
+        ("return (a, z)", "return (b, a, z)", "return (a,)", None),
+        ("return f(x[a], 1)", "return f(x[a], 1, k=2)", "return f(x[a, c], 1)", "return f(x[a, c], 1, k=2)"),
+        ("s = ('a', 'b')", "s = ('a', 'b', 'c')", "s = ('a', 'b', 'd')", "s = ('a', 'b', 'd', 'c')"),
+        ("s = x in (a, b)", "s = x in (a, b, c)", "s = x in (a, b, d)", "s = x in (a, b, d, c)"),
+        ("s = [a, b]", "s = [a, b, c]", "s = [a, b, d]", "s = [a, b, d, c]"),
         # Positions have a meaning, keywords have none.
         ("f(a)", "f(a, b)", "f(a, c)", None),
         ("f(a)", "f(a, b=1)", "f(a, c=2)", "f(a, c=2, b=1)"),
