@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from patchkit.core.endings import new_ending
 from patchkit.core.gating.parsing import Version, parse, parses, syntax_error
+from patchkit.core.rebasing.markers import left_marks
 from patchkit.core.report import Problem
 from patchkit.core.upstream import MEGATRON, Target, Upstream
 from patchkit.operations.capture_tree import Changed
@@ -33,13 +34,26 @@ def sort_out(
     found = Sorted()
     for file in files:
         problem = (
-            _unsayable(file) or _out_of_reach(file, target, has_base, upstream) or _no_python(file, target, found.notes)
+            _marked(file)
+            or _unsayable(file)
+            or _out_of_reach(file, target, has_base, upstream)
+            or _no_python(file, target, found.notes)
         )
         if problem is None:
             found.files.append(file)
         else:
             found.problems.append(problem)
     return found
+
+
+def _marked(file: Changed) -> Problem | None:
+    """Return where a conflict is still marked that upstream's file has no mark of."""
+    marks = left_marks(file.found or b"", [file.expected or b""])
+    if not file.path.endswith((".py", ".pyi")):
+        # Seven equals signs alone underline a title in Markdown and reStructuredText.
+        lines = (file.found or b"").split(b"\n")
+        marks = [mark for mark in marks if any(not lines[other - 1].startswith(b"=") for other in marks)]
+    return _problem(file, "a conflict is marked here", "solve it, then capture", line=marks[0]) if marks else None
 
 
 def _unsayable(file: Changed) -> Problem | None:

@@ -9,8 +9,6 @@ import msgspec
 
 from patchkit.core.kept_names import leads_into_git, why_kept
 from patchkit.core.paths import matches
-from patchkit.core.rebasing.markers import left_marks
-from patchkit.errors import UsageError
 from patchkit.operations.capture_sides import Upstream, executables, has_record_of_wheel, is_leftover, others, rebuilt
 from patchkit.trees.interface import SourceTree
 
@@ -73,8 +71,6 @@ def compare(
                 found.append(Changed(path, expected[path], now))
         elif not sides.is_upstreams(path, now) and not sides.is_built(path):
             found.append(Changed(path, sides.upstreams_text(path), now))
-    for changed in found:
-        _refuse_marks(changed)
     sides.leave_out_others()
     notes = [f"{why}: {_listed(paths)}" for why, paths in sides.left_out.items()]
     modes = sides.modes(found)
@@ -211,16 +207,6 @@ class _Sides:
             if known == {path not in mine}:
                 found.append(path)
         return found + [file.path for file in changed if file.expected is None and file.path in mine]
-
-
-def _refuse_marks(changed: Changed) -> None:
-    marks = left_marks(changed.found or b"", [changed.expected or b""])
-    if not changed.path.endswith((".py", ".pyi")):
-        # Seven equals signs alone underline a title in Markdown and reStructuredText.
-        lines = (changed.found or b"").split(b"\n")
-        marks = [mark for mark in marks if any(not lines[other - 1].startswith(b"=") for other in marks)]
-    if marks:
-        raise UsageError(f"{changed.path}:{marks[0]}: a conflict is marked here", hint="solve it, then capture")
 
 
 def _folders(paths: Iterable[str]) -> set[str]:

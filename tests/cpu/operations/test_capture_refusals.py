@@ -158,3 +158,41 @@ def test_a_release_takes_what_its_wheel_ships_and_a_commit_everything() -> None:
         None,
         f"{how} top.py",
     )
+
+
+# Conflicts that are still marked.
+
+MARKED = b"a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> other\n"
+TITLE = b"A title\n=======\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected", "found", "line"),
+    [
+        ("m/a.py", b"a\nb\n", MARKED, 2),
+        ("m/new.py", None, TITLE, 2),
+        ("m/a.md", None, MARKED[2:], 1),
+    ],
+)
+def test_a_marked_conflict_is_refused_with_its_line(path: str, expected: bytes | None, found: bytes, line: int) -> None:
+    rest = f"leave it out with --exclude {path}"
+
+    assert refused(Changed(path, expected, found)) == (
+        "a conflict is marked here",
+        line,
+        f"solve it, then capture; or {rest}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "expected", "found"),
+    [
+        ("m/a.md", None, TITLE),  # the mark of the middle alone, which underlines a title outside of Python
+        ("m/a.txt", b"=======\n", b"a\n=======\n"),
+        ("m/a.md", MARKED, MARKED + b"z\n"),
+    ],
+)
+def test_marks_that_upstream_has_and_a_title_that_is_underlined_are_no_conflict(
+    path: str, expected: bytes | None, found: bytes
+) -> None:
+    assert refused(Changed(path, expected, found)) is None

@@ -7,7 +7,6 @@ import pytest
 from trees.repositories import git, record
 from trees.snapshots import lay
 
-from patchkit.errors import UsageError
 from patchkit.operations.capture_tree import Changed, Choice, Compared, compare, whole_folder
 from patchkit.trees.directory import DirectoryTree
 from patchkit.trees.git import GitTree
@@ -331,23 +330,3 @@ def test_long_lists_are_cut(count: int) -> None:
     assert compared(files).notes == (
         f"left behind by a tool, and left out: m/0.rej, m/1.rej, m/2.rej, m/3.rej, m/4.rej{more}",
     )
-
-
-def test_a_file_with_a_marked_conflict_is_refused_unless_upstream_has_such_lines() -> None:
-    marked = b"a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> other\n"
-    with pytest.raises(UsageError, match=r"^m/a\.py:2: a conflict is marked here$"):
-        compared({"m/a.py": marked}, {"m/a.py": b"a\nb\n"})
-
-    assert compared({**UPSTREAM, "m/a.py": b"a\n=======\n"}, {"m/a.py": b"=======\n"}).files == (
-        Changed("m/a.py", b"=======\n", b"a\n=======\n"),
-    )
-
-
-def test_a_title_that_is_underlined_is_no_conflict_outside_python() -> None:
-    title, marked = b"A title\n=======\n", b"<<<<<<< one\n=======\n>>>>>>> two\n"
-
-    assert compared({**UPSTREAM, "m/a.md": title}).files == (Changed("m/a.md", None, title),)
-    with pytest.raises(UsageError, match=r"^m/a\.md:1: a conflict is marked here$"):
-        compared({**UPSTREAM, "m/a.md": marked})
-    with pytest.raises(UsageError, match=r"^m/new\.py:2: a conflict is marked here$"):
-        compared({**UPSTREAM, "m/new.py": title})
