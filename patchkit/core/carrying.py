@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from patchkit.core.apart import Apart, left_apart
 from patchkit.core.carried import CarryResult, Conflict, Status, Verdict
 from patchkit.core.comparison import Comparison
 from patchkit.core.gating import gates
@@ -11,6 +12,7 @@ from patchkit.core.gating.alarm import Alarm, Rule
 from patchkit.core.gating.kinship import strangers
 from patchkit.core.hunk_reports import CONTEXT, HunkReports
 from patchkit.core.lines import split_lines
+from patchkit.core.merging.alignment import Edit
 from patchkit.core.merging.between import HEADER, moves_header, puts_between
 from patchkit.core.merging.merge import Kind, Region
 from patchkit.core.merging.pieces import Piece, Range, Spans, conflicts, content, joined, put_together
@@ -36,8 +38,8 @@ class Carrying:
         """Return the answer."""
         by_lines = self._by_lines()
         pieces = by_lines
-        if self._compared.is_python and self._takes_the_targets_place():
-            pieces = self._in_one_order()
+        if self._compared.is_python and (misplaced := self._misplaced()):
+            pieces = self._in_one_order(misplaced)
         elif self._compared.is_structured and conflicts(pieces):
             of_both = self._compared.ours, self._compared.theirs
             pieces = [self._accounted(piece) for piece in structured(pieces, self._sides, *of_both)]
@@ -100,20 +102,29 @@ class Carrying:
             return (stranger,) if stranger is not None else ()
         return gates.alarms(base, changed, target, merged, python=self._python)
 
-    def _by_lines(self) -> list[Piece]:
-        """Return the target in pieces: what stays as it is, and what became of each region."""
+    def _by_lines(self, apart: Sequence[Apart] = ()) -> list[Piece]:
+        """Return the target in pieces: what stays as it is, what is left ``apart``, and what became of each region."""
         pieces: list[Piece] = []
         base_at = changed_at = target_at = 0
-        for region in self._compared.regions:
-            pieces.append(self._kept((base_at, region.base), (changed_at, region.changed), (target_at, region.target)))
-            pieces.append(self._settled(region))
-            base_at, changed_at, target_at = region.base_end, region.changed_end, region.target_end
+        regions = (region for region in self._compared.regions if not any(_is_in(region, each) for each in apart))
+        found = [*map(self._settled, regions), *map(self._left, apart)]
+        for piece in sorted(found, key=lambda piece: piece.base):
+            begin = piece.base[0], piece.changed[0], piece.target[0]
+            pieces.append(self._kept((base_at, begin[0]), (changed_at, begin[1]), (target_at, begin[2])))
+            pieces.append(piece)
+            base_at, changed_at, target_at = piece.base[1], piece.changed[1], piece.target[1]
         base, changed, target = map(len, self._sides)
         pieces.append(self._kept((base_at, base), (changed_at, changed), (target_at, target)))
         return pieces
 
     def _kept(self, base: Range, changed: Range, target: Range) -> Piece:
         return Piece(base, changed, target, [b"".join(self._sides.target[slice(*target)])], [])
+
+    def _left(self, apart: Apart) -> Piece:
+        """Return lines that are one conflict, whatever the sides changed in them."""
+        sides = (b"".join(lines[slice(*there)]) for lines, there in zip(self._sides, apart, strict=True))
+        span = Span(*apart.base, *apart.target, Verdict.CONFLICT.value, _MISPLACED)
+        return Piece(*apart, [Conflict(*sides)], [span])
 
     def _settled(self, region: Region) -> Piece:
         place = (region.base, region.base_end), (region.changed, region.changed_end), (region.target, region.target_end)
@@ -141,12 +152,13 @@ class Carrying:
             return False
         return self._compared.of_target.has(scope)
 
-    def _takes_the_targets_place(self) -> bool:
-        """Tell whether a change of the target would land in another class or function: the patch moved its own."""
+    def _misplaced(self) -> list[Edit]:
+        """Return the changes of the target that would land in another class or function: the patch moved its own."""
         gone = (self._sides.base[at] for edit in self._compared.ours for at in range(edit.old, edit.old_end))
         if not self._compared.theirs or not any(map(HEADER.match, gone)):
-            return False
+            return []
         of_changed = outline(self._texts[1])
+        found: list[Edit] = []
         mine = shift = 0
         for edit in self._compared.theirs:
             while mine < len(self._compared.ours) and self._compared.ours[mine].old_end <= edit.old:
@@ -155,18 +167,17 @@ class Carrying:
             if self._compared.is_in_region(edit):
                 continue
             scope = self._compared.of_base.scope(edit.old, edit.old_end)
-            if scope not in (MODULE, of_changed.scope(edit.old + shift, edit.old_end + shift)) and of_changed.has(
-                scope
-            ):
-                return True
-        return False
+            there = of_changed.scope(edit.old + shift, edit.old_end + shift)
+            if scope not in (MODULE, there) and of_changed.has(scope):
+                found.append(edit)
+        return found
 
-    def _in_one_order(self) -> list[Piece]:
-        """Return the file merged with its definitions in one order; as one conflict where that does not go."""
+    def _in_one_order(self, misplaced: Sequence[Edit]) -> list[Piece]:
+        """Return the file merged with its definitions in one order; where that does not go, these left to a person."""
         piece = reordered(self._sides)
         if piece is not None and not piece.conflicts:
             return [self._accounted(piece)]
-        return [self._whole("the patch moves a definition, and a change of the target would land in another one")]
+        return self._by_lines(left_apart(self._compared, misplaced))
 
     def _untouched(self, region: Region) -> tuple[Verdict, str]:
         if region.kind is Kind.SAME:
@@ -213,6 +224,13 @@ class Carrying:
                 place = rows.of(region)
             spans.append(Span(region.base, region.base_end, *place, verdict.value, reason))
         return piece._replace(spans=spans)
+
+
+_MISPLACED = "the patch moves or rewrites a definition, and a change of the target would land in another one"
+
+
+def _is_in(region: Region, apart: Apart) -> bool:
+    return apart.base[0] <= region.base and region.base_end <= apart.base[1]
 
 
 class _NewRows:
