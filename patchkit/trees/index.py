@@ -13,6 +13,7 @@ from patchkit.errors import IndexUnavailableError, UsageError, WriteFailedError
 from patchkit.progress import Reporter, silent
 from patchkit.reading import sha256_of
 from patchkit.trees.index_download import mismatch
+from patchkit.trees.index_places import some_of
 from patchkit.trees.package_indexes import PackageIndexes
 from patchkit.trees.paths import checked
 from patchkit.unfinished import sweep, unfinished
@@ -53,7 +54,8 @@ def fetch_wheel(
     ``files`` tells the SHA-256 of each wheel. Taken is the one that fits ``python`` (such as ``3.12``; None: this one)
     on this machine. Unless ``exact_platform``, any will do when none fits or when it is in the cache already: the
     Python source is the same in all. Whoever fetches several gives the ``indexes`` to ask. Raises
-    IndexUnavailableError, DigestMismatchError, WriteFailedError, UsageError on a ``python`` that is no version.
+    IndexUnavailableError, DigestMismatchError, WriteFailedError, UsageError on a ``python`` that is no version and on a
+    place of pip's settings that cannot be asked.
     """
     wheels = _by_fitness(distribution, version, files, python, exact_platform=exact_platform)
     # A process that was killed with its wheel in place left the folder that it had fetched it into.
@@ -189,7 +191,8 @@ def _offered(what: str, wheel: _Wheel, distribution: str, indexes: PackageIndexe
         if source.problem is not None:
             problems.append(f"no answer from {source.label}: {source.problem}")
         else:
-            answered.append(source.label)
+            without = f" (left out: {some_of(source.left_out)})" if source.left_out else ""
+            answered.append(f"{source.label}{without}")
         for file in named:
             if file.sha256 == wheel.sha256:
                 is_offered = True

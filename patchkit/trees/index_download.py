@@ -10,12 +10,10 @@ from urllib.parse import urlsplit
 
 from patchkit.errors import DigestMismatchError, IndexUnavailableError
 from patchkit.reading import pieces
-from patchkit.trees.index_client import Clients, failures, several_times
-from patchkit.trees.index_pages import IndexFile
-from patchkit.trees.index_session import in_words, path_of, redacted
+from patchkit.trees.index_client import Clients, failures, several_times, told_of
+from patchkit.trees.index_pages import LARGEST_WHEEL, IndexFile
+from patchkit.trees.index_places import in_words, path_of, redacted
 
-LARGEST_WHEEL = 1 << 30
-"""Bytes of the largest wheel that is downloaded; `wheel_members` refuses one that unpacks to more."""
 _PIECE = 1 << 16
 
 Counted = Callable[[int], None]
@@ -83,7 +81,7 @@ def _received(clients: Clients, file: IndexFile, into: BinaryIO, counted: Counte
     try:
         status, words, found = several_times(once, lambda answer: answer[0] >= 500)
     except failures() as error:
-        raise _refused(file, in_words(error)) from error
+        raise _refused(file, told_of(error, file.url)) from error
     if status != 200:
         raise _refused(file, f"HTTP {status} {words}".strip())
     return found
@@ -115,6 +113,5 @@ def _too_large(file: IndexFile) -> IndexUnavailableError:
 
 
 def _refused(file: IndexFile, why: str) -> IndexUnavailableError:
-    parts = urlsplit(redacted(file.url))
     # What is behind the path may be a password too.
-    return IndexUnavailableError(f"cannot download {parts._replace(query='', fragment='').geturl()}: {why}")
+    return IndexUnavailableError(f"cannot download {redacted(file.url)}: {why}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.errors import IndexUnavailableError
 from patchkit.progress import Reporter, silent
+from patchkit.trees.index_places import some_of
 from patchkit.trees.package_indexes import PackageIndexes
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ def list_releases(distribution: str, *, indexes: PackageIndexes | None = None, r
 
     Asked is what pip would ask, with its credentials, proxy and certificates, or what ``indexes`` was told already. An
     index that gives no answer does not hide the others: ``Listing.problems`` tells of it. Versions that no index of the
-    public may have (with a local part or an epoch) are left out. Raises IndexUnavailableError when no index has the
+    public may have (with a local part or an epoch) are left out, and so are links that cannot be taken, which are told
+    as notes. Raises UsageError for a setting of pip that cannot be asked, IndexUnavailableError when no index has the
     distribution.
     """
     with nullcontext(indexes) if indexes is not None else PackageIndexes() as asking:
@@ -90,6 +92,8 @@ def _listing(distribution: str, indexes: PackageIndexes, reporter: Reporter) -> 
             problems.append(f"no answer from {source.label}: {source.problem}")
         else:
             asked.append(source.label)
+        if source.left_out:
+            reporter.note(f"left out of what {source.label} has: {some_of(source.left_out)}")
         contradictions += _take(source, files, found)
     if not found:
         answered = [f"{', '.join(asked)} answered without it"] if asked else []

@@ -7,14 +7,29 @@ and where the server names a page's state (ETag, RFC 9110) its way here.
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
+
+from patchkit.trees.index_places import wrong_with
 
 T = TypeVar("T")
 
 _KIND = "pages"
-_FORM = "1"
-"""Counted up when what is kept of a page becomes something else."""
+_FORM = "2"
+"""Counted up when what is kept of a page, or what is read in one, becomes something else."""
+_ETAG = re.compile(r"[!-~]{1,512}")
+"""Names that can be sent back as they came: a header holds no control characters, and letters of ASCII alone."""
+_NAME = re.compile(r"[A-Za-z0-9_.+!-]{1,255}\.whl")
+_VERSION = re.compile(
+    r"(\d{1,9}!)?\d{1,30}(\.\d{1,30})*((a|b|rc)\d{1,30})?(\.post\d{1,30})?(\.dev\d{1,30})?(\+[a-z0-9.]+)?", re.ASCII
+)
+_SHA256 = re.compile(r"([0-9a-f]{64})?")
+_DATE = re.compile(r"(\d{4}-\d\d-\d\d)?", re.ASCII)
+
+
+LARGEST_WHEEL = 1 << 30
+"""Bytes of the largest wheel that is taken; `wheel_members` refuses one that unpacks to more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +63,23 @@ class Page:
     files: list[IndexFile]
 
 
+def sendable(etag: str) -> str:
+    """Return an ETag that can be sent back, or else none."""
+    return etag if _ETAG.fullmatch(etag) else ""
+
+
+def _is_sound(page: Page) -> bool:
+    """Tell whether a page is one that could have been read."""
+    return sendable(page.etag) == page.etag and all(
+        _NAME.fullmatch(file.name)
+        and _VERSION.fullmatch(file.version)
+        and _SHA256.fullmatch(file.sha256)
+        and _DATE.fullmatch(file.date)
+        and wrong_with(file.url) is None
+        for file in page.files
+    )
+
+
 class Keeping(Protocol):
     """Where values are kept by kind and key; what is lost there costs time only."""
 
@@ -68,7 +100,9 @@ class Pages:
 
     def get(self, place: str) -> Page | None:
         """Return what was read at ``place``, a URL without a password."""
-        return self._keeping.get_as(_KIND, self._key(place), Page) if self._keeping else None
+        page = self._keeping.get_as(_KIND, self._key(place), Page) if self._keeping else None
+        # Whoever can write to the cache, or damages it, is not to say what a server is asked and what is downloaded.
+        return page if page is not None and _is_sound(page) else None
 
     def put(self, place: str, page: Page) -> None:
         """Keep what was read at ``place``."""

@@ -59,7 +59,10 @@ class PackageIndexes:
             return not self._ready()[0].no_index
 
     def sources(self) -> Sequence[Source]:
-        """Return all of them, in pip's order. Raises IndexUnavailableError when pip cannot say which."""
+        """Return all of them, in pip's order.
+
+        Raises IndexUnavailableError when pip cannot say which, UsageError when it says what cannot be asked.
+        """
         with self._lock:
             return self._ready()[2]
 
@@ -91,20 +94,28 @@ class PackageIndexes:
             self._set_up, self._process = None, os.getpid()
             self._files.clear()
         if self._set_up is None:
-            from patchkit.trees.index_client import Clients, get_ready  # noqa: PLC0415 - only who asks an index
-            from patchkit.trees.index_session import Source, place_of  # noqa: PLC0415 - as above
+            from patchkit.trees import index_client  # noqa: PLC0415 - only who asks an index
+            from patchkit.trees.index_places import place_of  # noqa: PLC0415 - as above
+            from patchkit.trees.index_session import Source  # noqa: PLC0415 - as above
 
-            settings = pip_settings(meanwhile=get_ready)
-            named = [(kind, place_of(place), place) for kind, place in _places(settings)]
-            clients = Clients(settings, [url for _, url, _ in named])
+            settings = pip_settings(meanwhile=index_client.get_ready)
+            named = [
+                (
+                    "links" if setting == "find-links" else "index",
+                    index_client.default_index() if place is None else place_of(setting, place),
+                    place,
+                )
+                for setting, place in _places(settings)
+            ]
+            clients = index_client.Clients(settings, [url for _, url, _ in named])
             sources = [Source(clients, kind, url, place or url, self._keeping) for kind, url, place in named]
             self._set_up = settings, clients, sources
         return self._set_up
 
 
 def _places(settings: PipSettings) -> Iterator[tuple[str, str | None]]:
-    """Yield kind and place of every source, in pip's order; no place: the index that the library knows."""
+    """Yield pip's setting and the place of every source, in pip's order; no place: the index that the library knows."""
     if not settings.no_index:
-        yield "index", settings.index_url
-        yield from (("index", url) for url in settings.extra_index_urls)
-    yield from (("links", place) for place in settings.find_links)
+        yield "index-url", settings.index_url
+        yield from (("extra-index-url", url) for url in settings.extra_index_urls)
+    yield from (("find-links", place) for place in settings.find_links)

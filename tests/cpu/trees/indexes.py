@@ -31,6 +31,8 @@ class Index:
     """Content-Length by path, where it is not that of the body; none where it is below 0."""
     etags: dict[str, str] = field(default_factory=dict)
     """ETag by path; whoever has that state gets 304."""
+    headers: dict[str, dict[str, str]] = field(default_factory=dict)
+    """More headers by path."""
     sent: list[int] = field(default_factory=list)
     """Status of each answer."""
     troubles: dict[str, list[int]] = field(default_factory=dict)
@@ -70,6 +72,8 @@ def index() -> Iterator[Index]:
             if etag is not None:
                 self.send_header("ETag", etag)
             self.send_header("Location" if 300 <= status < 400 else "Content-Type", kind)
+            for header, value in here.headers.get(self.path, {}).items():
+                self.send_header(header, value)
             if claimed >= 0:
                 self.send_header("Content-Length", str(claimed))
             self.end_headers()

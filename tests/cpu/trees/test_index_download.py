@@ -17,7 +17,7 @@ from patchkit.errors import DigestMismatchError, IndexUnavailableError, WriteFai
 from patchkit.trees import index_download
 from patchkit.trees.index import fetch_wheel
 from patchkit.trees.index_client import Clients
-from patchkit.trees.index_pages import IndexFile
+from patchkit.trees.index_pages import LARGEST_WHEEL, IndexFile
 from patchkit.trees.package_indexes import PackageIndexes
 from patchkit.trees.pip_settings import PipSettings
 
@@ -219,7 +219,7 @@ def test_a_file_without_end_is_not_written_to_its_end(
 ) -> None:
     server.serve_wheels(wheel)
     if is_claimed:
-        server.claims[f"/files/{wheel.name}"] = index_download.LARGEST_WHEEL + 1
+        server.claims[f"/files/{wheel.name}"] = LARGEST_WHEEL + 1
     else:
         server.claims[f"/files/{wheel.name}"] = -1
         monkeypatch.setattr(index_download, "LARGEST_WHEEL", wheel.stat().st_size - 1)

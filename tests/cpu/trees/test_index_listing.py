@@ -186,7 +186,7 @@ def test_one_broken_index_does_not_hide_the_others_but_is_told(
             f"no answer from {server.url}/broken: HTTP 503 Service Unavailable",
             f"no answer from {server.url}/login: it gives application/json, which is no page of an index",
             f"no answer from {server.url}/torn: {unreadable} (JSONDecodeError: {torn})",
-            f"no answer from {server.url}/odd: {unreadable} (AttributeError: 'list' object has no attribute 'get')",
+            f"no answer from {server.url}/odd: {unreadable} (it has no list of files)",
             # One that has nothing of the name has answered.
             "no answer from file:///no/1: there is no such file or folder",
             f"no answer from {tmp_path}/none: there is no such file or folder",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from patchkit.errors import IndexUnavailableError
 from patchkit.store.cache import ContentCache
-from patchkit.trees import index_session
+from patchkit.trees import index_reading, index_session
 from patchkit.trees.index_listing import Listing, list_releases
+from patchkit.trees.index_pages import IndexFile
 from patchkit.trees.package_indexes import PackageIndexes
 
 from .indexes import JSON, Index, json_file, json_page, quick_settings
@@ -28,13 +30,12 @@ def quick_pip(monkeypatch: pytest.MonkeyPatch) -> None:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files that were read in pages."""
     names: list[str] = []
-    file = index_session._file
 
-    def note(package: object) -> object:
-        names.append(file(package).name)  # type: ignore[arg-type]
-        return file(package)  # type: ignore[arg-type]
+    def note(*told: str) -> IndexFile:
+        names.append(told[0])
+        return IndexFile(*told)
 
-    monkeypatch.setattr(index_session, "_file", note)
+    monkeypatch.setattr(index_reading, "IndexFile", note)
     return names
 
 
@@ -122,6 +123,44 @@ def test_a_kept_page_that_is_damaged_or_of_another_reader_is_read_again(
     monkeypatch.setattr(index_session, "_reader", lambda: "another")
 
     assert (listed(tmp_path), read, server.sent) == (first, [name("1.0")], [200, 200, 200])
+
+
+@pytest.mark.parametrize("etag", ['"\xe9"', '"\x01"', '"a\tb"', f'"{"x" * 600}"'])
+def test_an_etag_that_cannot_be_sent_back_is_neither_kept_nor_sent(tmp_path: Path, server: Index, etag: str) -> None:
+    serve(server, "1.0", etag=etag)
+    first = listed(tmp_path)
+    (kept,) = (tmp_path / "pages").iterdir()
+
+    assert msgspec.msgpack.decode(kept.read_bytes())["etag"] == ""
+    assert (listed(tmp_path), server.sent) == (first, [200, 200])
+
+
+@pytest.mark.parametrize(
+    ("of", "value"),
+    [
+        ("etag", "x\r\nHost: evil"),
+        ("etag", "\u2603"),
+        ("version", "garbage"),
+        ("version", "9" * 5000),
+        ("name", "../../x.whl"),
+        ("sha256", "../../x"),
+        ("date", "\x1b[31m"),
+        ("url", "file:///etc/passwd"),
+        ("url", "http://[bad"),
+    ],
+)
+def test_a_kept_page_that_says_what_none_can_is_read_anew(
+    tmp_path: Path, server: Index, read: list[str], of: str, value: str
+) -> None:
+    serve(server, "1.0", etag='"1"')
+    first = listed(tmp_path)
+    (kept,) = (tmp_path / "pages").iterdir()
+    page = msgspec.msgpack.decode(kept.read_bytes())
+    (page if of == "etag" else page["files"][0])[of] = value
+    kept.write_bytes(msgspec.msgpack.encode(page))
+    read.clear()
+
+    assert (listed(tmp_path), read, server.sent) == (first, [name("1.0")], [200, 200])
 
 
 def test_no_password_is_kept(tmp_path: Path, server: Index, monkeypatch: pytest.MonkeyPatch) -> None:
