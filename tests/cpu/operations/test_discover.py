@@ -14,9 +14,11 @@ from patchkit.core.memory_saver import MemorySaver
 from patchkit.core.report import Problem
 from patchkit.core.upstream import Branch, Megatron, Release, VersionsDocument
 from patchkit.core.upstream_report import FoundRelease
-from patchkit.errors import NotATreeError, TreeError
+from patchkit.errors import NotATreeError, TreeError, UsageError
 from patchkit.operations.discover import Discovered, discover
+from patchkit.store.cache import ContentCache
 from patchkit.trees.index_listing import ListedRelease
+from patchkit.trees.package_indexes import PackageIndexes
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
 ONE, TWO = b"one\n", b"two\n"
@@ -178,6 +180,32 @@ def test_what_an_index_that_gave_no_answer_may_have_has_not_vanished(
     assert messages(discover(versions)) == (
         [],
         (f"no answer from {server.url}/more: HTTP 403 Forbidden", "no package index that answered has v1.1"),
+    )
+
+
+def test_an_index_whose_etag_cannot_be_sent_back_is_asked_each_time_and_hides_no_problem(
+    tmp_path: Path, versions: VersionsDocument, server: Index
+) -> None:
+    serve(server, BOTH[0])
+    server.etags["/simple/megatron-core/"] = '"\xe9"'
+    found = []
+    for _ in range(2):
+        with PackageIndexes(ContentCache(tmp_path / "cache")) as indexes:
+            found.append(messages(discover(versions, indexes=indexes)))
+
+    assert found == [(["v1.1 is no longer on the package index"], ())] * 2
+
+
+def test_a_setting_that_cannot_be_asked_is_an_error_and_no_note(
+    versions: VersionsDocument, server: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(server, BOTH[0])
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "file://elsewhere/simple")
+    with pytest.raises(UsageError) as caught:
+        discover(versions)
+
+    assert caught.value.message == (
+        "pip's extra-index-url 'file://elsewhere/simple' cannot be asked: it is a file of another machine, elsewhere"
     )
 
 
