@@ -71,8 +71,8 @@ RULES: Final[dict[str, Rule]] = {
         "Something stands twice", "Upstream has added what the patch adds: one of the two has to go."
     ),
     "gate/misplaced": Rule(
-        "A decorator stands at another definition, is lost or is back",
-        "Read both sides of the definition: each decorator that either side has there on purpose has to be there once.",
+        "A decorator or a clause belongs to something else than on either side, is lost or is back",
+        "Read both sides there: each decorator, else, except or case that a side has on purpose has to be there once.",
     ),
     "gate/upstreamed": Rule(
         "Statements that the patch adds stand twice", "The target has them already: drop them from the variant."

@@ -18,6 +18,7 @@ from patchkit.core.gating.decorators import misdecorated
 from patchkit.core.gating.duplicates import Place, Twice, count_option, doubled, options
 from patchkit.core.gating.flow import STRAY, Unassigned, unassigned
 from patchkit.core.gating.focus import Blocks, Focus, Touched, blocks, focus, new_classes, new_heads, only, without
+from patchkit.core.gating.joint import joint_alarms
 from patchkit.core.gating.kinship import strangers
 from patchkit.core.gating.loose import bindable_words, loose_names, module_names
 from patchkit.core.gating.moved_heads import heads_moved
@@ -98,6 +99,7 @@ class _Gates:
         if not verbatim.options:
             yield from self._options()
         yield from self.misdecorated()
+        yield from joint_alarms(self._base, self._changed, self._target, self._result)
         yield from self._repeated()
         yield from self._attributes()
         if not verbatim.calls:

@@ -95,6 +95,13 @@ class Chunk:
                 out.append(stub(match, shown=False) if text in known and is_whole(text) else text)
         return b"".join(out)
 
+    def alone(self, known: frozenset[bytes]) -> bytes:
+        """Return a text that can be read by itself, with stubs for ``known`` functions, each of as many lines."""
+        text = self.without(known)
+        tail = text.rstrip().rpartition(b"\n")[2]
+        # A decorator belongs to the next chunk.
+        return text + b"def _():pass\n" if tail[:1] in b"@)" else text
+
     @cached_property
     def _pieces(self) -> tuple[tuple[bytes, re.Match[bytes] | None], ...]:
         """Each function with what stands between it and the one before, and what stands behind the last one."""

@@ -49,7 +49,7 @@ class Verbatim:
             return False
         if self._python is None:
             return True
-        return all(parse(self._alone(chunk, self._of_target), self._python) is not None for chunk in self._new)
+        return all(parse(chunk.alone(self._of_target), self._python) is not None for chunk in self._new)
 
     @cached_property
     def names(self) -> bool:
@@ -148,7 +148,7 @@ class Verbatim:
 
     @cached_property
     def _tables(self) -> list[bytes] | None:
-        found = [self._alone(chunk, self._of_target) for chunk in self._new]
+        found = [chunk.alone(self._of_target) for chunk in self._new]
         return found if all(map(parses, found)) else None
 
     @cached_property
@@ -156,15 +156,8 @@ class Verbatim:
         """What nobody vouches for; None when it cannot be read."""
         frames = {chunk.frame for chunk in self._old}
         wanted = [chunk for chunk in self._new if chunk in self._fresh or chunk.frame not in frames]
-        found = [self._alone(chunk, self._of_target | self._of_changed) for chunk in wanted]
+        found = [chunk.alone(self._of_target | self._of_changed) for chunk in wanted]
         return None if None in map(parse, found) else found
-
-    def _alone(self, chunk: Chunk, known: frozenset[bytes]) -> bytes:
-        """Return a chunk that can be read by itself, with stubs for ``known`` functions."""
-        text = chunk.without(known)
-        tail = text.rstrip().rpartition(b"\n")[2]
-        # A decorator belongs to the next chunk.
-        return text + b"def _():pass\n" if tail[:1] in b"@)" else text
 
     @cached_property
     def _vouched_calls_fit(self) -> bool:
@@ -179,7 +172,7 @@ class Verbatim:
         """Calls in functions that both sides changed stand there as on one of the sides, and so do their callees."""
         sides = self._beside_changed, self._since_target
         for chunk in self._fresh:
-            called = calls_by_name(self._alone(chunk, self._of_target | self._of_changed))
+            called = calls_by_name(chunk.alone(self._of_target | self._of_changed))
             if called is None:
                 return False
             for name, call in called:

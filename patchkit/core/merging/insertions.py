@@ -162,20 +162,54 @@ def both(
     if not _go_together(fresh, other, {name for member in yours for name in member.bound}, wraps=wraps):
         return None
     lines = [line for member in fresh for line in member.lines]
+    first = _goes_first(ours, theirs, (fresh, other), blank_below=blank_below, blank_was=blank_was, wraps=wraps)
+    if first is None:
+        return None
+    if ours[0].indent == theirs[0].indent and fresh[0].is_branch != yours[0].is_branch:
+        # A further branch belongs to the statement above the place, and nothing may come between.
+        first = fresh[0].is_branch
+    above, below = (lines, theirs) if first or wraps else (theirs, lines)
+    return None if _falls_into(below, above) else (lines, first)
+
+
+def _goes_first(
+    ours: Sequence[LogicalLine],
+    theirs: Sequence[LogicalLine],
+    unlike: tuple[Sequence[Member], Sequence[Member]],
+    *,
+    blank_below: tuple[bool, bool],
+    blank_was: bool,
+    wraps: bool,
+) -> bool | None:
+    """Tell whether the patch's lines go first; None for comments whose place nobody knows.
+
+    ``unlike`` are the members that only the patch, and only the target brings.
+    """
+    fresh, other = unlike
     above = [_is_comment(fresh[-1]), bool(other) and _is_comment(other[-1])]
     if ours[0].indent != theirs[0].indent:
-        return lines, ours[0].indent > theirs[0].indent
+        return ours[0].indent > theirs[0].indent
     if any(above) and other:
         # A comment belongs to what stands below it and goes right before that, or before a header around it.
         if all(above):
-            return (lines, False) if len(fresh) == len(other) == 1 else None
+            return False if len(fresh) == len(other) == 1 else None
         heads = wraps or ours[-1].opens
-        return None if blank_below[above.index(True)] else (lines, above[1] != heads)
+        return None if blank_below[above.index(True)] else above[1] != heads
     # What begins a section or is set off by a blank line goes behind what is not, and so does what has changed whether
     # a blank line follows: next to the line that it set off, or from which it took the blank line.
     mine_parts, their_parts = (below != blank_was for below in blank_below)
     behind = _begins_section(theirs), bool(theirs[0].blank), their_parts
-    return lines, behind > (_begins_section(ours), bool(ours[0].blank), mine_parts)
+    return behind > (_begins_section(ours), bool(ours[0].blank), mine_parts)
+
+
+def _falls_into(below: Sequence[LogicalLine], above: Sequence[LogicalLine]) -> bool:
+    """Tell whether lines put below others would belong to a block or a statement of those."""
+    head = next((line for line in below if line.kind is LineKind.CODE), None)
+    if head is None:
+        return False
+    levels = [line.indent for line in above if line.kind is LineKind.CODE]
+    is_branch = _CONTINUES.match(head.text) is not None
+    return any(level < head.indent or (is_branch and level == head.indent) for level in levels)
 
 
 def _go_together(fresh: Sequence[Member], other: Sequence[Member], taken: Set[str], *, wraps: bool) -> bool:

@@ -154,6 +154,43 @@ def test_branches_of_one_statement_have_an_order(ours: str, theirs: str) -> None
     assert inserted(theirs, ours, before, AFTER) is None
 
 
+HEADS = {
+    "if x:\n": ["else:\n", "elif y:\n"],
+    "for i in x:\n": ["else:\n"],
+    "while x:\n": ["else:\n"],
+    "try:\n        go(x)\n    except TypeError:\n": ["except E:\n", "else:\n", "finally:\n"],
+}
+"""Statements, and the branches that each may have."""
+BESIDE = [
+    "    if b:\n        w(1)\n",
+    "    for k in b:\n        w(1)\n",
+    "    while b:\n        w(1)\n",
+    "    try:\n        w(1)\n    except F:\n        pass\n",
+    "    v = 1\n    if b:\n        w(1)\n",
+    "\n    if b:\n        w(1)\n",
+    "    # About b.\n    if b:\n        w(1)\n",
+]
+
+
+@pytest.mark.parametrize(("head", "branch"), [(head, branch) for head, all_of in HEADS.items() for branch in all_of])
+@pytest.mark.parametrize("other", BESIDE)
+def test_a_branch_goes_right_behind_its_statement(head: str, branch: str, other: str) -> None:
+    before = f"def f(x):\n    {head}        pass\n"
+    branch = f"    {branch}        z(1)\n"
+
+    assert inserted(branch, other, before, AFTER) == branch + other
+    assert inserted(other, branch, before, AFTER) == branch + other
+
+
+def test_what_would_fall_into_the_other_sides_block_is_refused() -> None:
+    before = "def f(x):\n    if x:\n        go(x)\n"
+    # Both go on with the block above, and both end it.
+    ours, theirs = "        one(1)\n    else:\n        z(1)\n", "        two(2)\n    if b:\n        w(1)\n"
+
+    assert inserted(ours, theirs, before, AFTER) is None
+    assert inserted(theirs, ours, before, AFTER) is None
+
+
 def test_what_belongs_to_the_block_above_goes_first() -> None:
     before, after = "def f(x):\n    if x:\n        go(x)\n", "    end(x)\n"
     inside, behind = "        more(x)\n", "    after(2)\n"
