@@ -60,8 +60,9 @@ def alarms(
     if stranger is not None:
         found.append(stranger)
     first: dict[tuple[int, str, str], Alarm] = {}
-    for alarm in found:  # two rules may see the same thing
-        first.setdefault((alarm.line, alarm.rule.value, alarm.name), alarm)
+    for alarm in found:  # two rules may see the same thing, and those about syntax call it by different names
+        name = "" if alarm.rule is Rule.SYNTAX else alarm.name
+        first.setdefault((alarm.line, alarm.rule.value, name), alarm)
     return tuple(first[key] for key in sorted(first))
 
 

@@ -79,6 +79,24 @@ def parses(content: bytes) -> bool:
     return table(content) is not None
 
 
+def compile_error(content: bytes) -> tuple[int, str] | None:
+    """Return the 1-based line and the message of what the compiler refuses, which may be what a parser takes.
+
+    That is ``await`` in a function that is not async, a ``__future__`` import below a statement, or two names with a
+    star on the left of one assignment. Nothing is run.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            _require_encoding(content)
+            compile(content, "<text>", "exec", dont_inherit=True)
+        except SyntaxError as error:
+            return error.lineno or 1, error.msg
+        except UNREADABLE as error:
+            return 1, str(error) or "it nests too deep"
+    return None
+
+
 def syntax_error(content: bytes, python: Version | None = None) -> tuple[int, str]:
     """Return the 1-based line and the message of what keeps ``content`` from being read, which it must be."""
     with warnings.catch_warnings():
