@@ -71,8 +71,8 @@ RULES: Final[dict[str, Rule]] = {
         "Something stands twice", "Upstream has added what the patch adds: one of the two has to go."
     ),
     "gate/misplaced": Rule(
-        "A decorator or a clause belongs to something else than on either side, is lost or is back",
-        "Read both sides there: each decorator, else, except or case that a side has on purpose has to be there once.",
+        "A decorator, a clause or a field stands where neither side has it, is lost or is back",
+        "Read both sides there: each decorator, else, except, case or field has to be there once, in its place.",
     ),
     "gate/upstreamed": Rule(
         "Statements that the patch adds stand twice", "The target has them already: drop them from the variant."

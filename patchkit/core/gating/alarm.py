@@ -19,7 +19,7 @@ class Rule(enum.Enum):
     DUPLICATE = "duplicate"
     """A definition, import, field, parameter, keyword, key, entry or option stands twice."""
     MISPLACED = "misplaced"
-    """A decorator or a clause (else, except, case ...) belongs to something that neither side has it at."""
+    """A decorator, a clause (else, except ...) or a field stands where neither side has it and where it is wrong."""
     UPSTREAMED = "upstreamed"
     """Statements that the patch adds, and that the target has already, stand twice."""
     STALE_REFERENCE = "stale-reference"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from patchkit.core.gating.alarm import Alarm, Rule
 from patchkit.core.gating.clauses import stray_clauses
 from patchkit.core.gating.compiled import uncompilable
+from patchkit.core.gating.fields import misplaced_fields
 from patchkit.core.gating.merged import Merged
 
 
@@ -20,3 +21,6 @@ def joint_alarms(base: bytes, changed: bytes, target: bytes, result: bytes) -> I
     for stray in stray_clauses(merged):
         message = f"this {stray.word} in {stray.scope} belongs to another statement than on the side that it is from"
         yield Alarm(Rule.MISPLACED, stray.line, stray.word, message)
+    for field in misplaced_fields(merged):
+        message = f"{field.name} has no default and stands behind a field of {field.scope} that has one"
+        yield Alarm(Rule.MISPLACED, field.line, field.name, message)
