@@ -74,6 +74,10 @@ RULES: Final[dict[str, Rule]] = {
         "A decorator, a clause or a field stands where neither side has it, is lost or is back",
         "Read both sides there: each decorator, else, except, case or field has to be there once, in its place.",
     ),
+    "gate/unreachable": Rule(
+        "A statement of one side stands behind a return, raise, break or continue of the other",
+        "It is not run: say where it belongs, or whether it is needed.",
+    ),
     "gate/upstreamed": Rule(
         "Statements that the patch adds stand twice", "The target has them already: drop them from the variant."
     ),

@@ -20,6 +20,8 @@ class Rule(enum.Enum):
     """A definition, import, field, parameter, keyword, key, entry or option stands twice."""
     MISPLACED = "misplaced"
     """A decorator, a clause (else, except ...) or a field stands where neither side has it and where it is wrong."""
+    UNREACHABLE = "unreachable"
+    """A statement stands behind one that leaves its block, and on neither side did."""
     UPSTREAMED = "upstreamed"
     """Statements that the patch adds, and that the target has already, stand twice."""
     STALE_REFERENCE = "stale-reference"

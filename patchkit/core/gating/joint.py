@@ -9,6 +9,7 @@ from patchkit.core.gating.clauses import stray_clauses
 from patchkit.core.gating.compiled import uncompilable
 from patchkit.core.gating.fields import misplaced_fields
 from patchkit.core.gating.merged import Merged
+from patchkit.core.gating.unreachable import unreachable
 
 
 def joint_alarms(base: bytes, changed: bytes, target: bytes, result: bytes) -> Iterator[Alarm]:
@@ -24,3 +25,6 @@ def joint_alarms(base: bytes, changed: bytes, target: bytes, result: bytes) -> I
     for field in misplaced_fields(merged):
         message = f"{field.name} has no default and stands behind a field of {field.scope} that has one"
         yield Alarm(Rule.MISPLACED, field.line, field.name, message)
+    for dead in unreachable(merged):
+        message = f"this statement in {dead.scope} stands behind {dead.word} in its block, and is not run"
+        yield Alarm(Rule.UNREACHABLE, dead.line, dead.word, message)
