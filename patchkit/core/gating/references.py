@@ -16,6 +16,10 @@ from patchkit.core.merging.alignment import edited_lines
 from patchkit.core.parts import of_part, parts_of
 
 _WORD: Final = re.compile(rb"[^\W\d][\w\x80-\xff]{2,}")
+_LONG: Final = 3
+"""Characters of those."""
+# Shorter names are mostly locals, and stand everywhere: of those only what is read from something counts.
+_SHORT: Final = re.compile(rb"\.([^\W\d][\w\x80-\xff]?)(?![\w\x80-\xff])")
 # Where a line binds an attribute: in a method, as a method, as a field.
 _BINDING: Final = re.compile(
     rb"\.(\w+)[ \t]*(?::[^=\n]+)?=(?!=)"
@@ -52,7 +56,7 @@ def stale_attributes(
     doubtful = _doubtful(base, changed, target)
     if not doubtful:
         return
-    words = {word for line in _added(base, changed) for word in _WORD.findall(line)}
+    words = {word for line in _added(base, changed) for word in _words(line)}
     doubtful &= words
     if len(words) > _MANY:
         # Of many words one counts as there behind a digit as well.
@@ -81,15 +85,21 @@ def _doubtful(base: bytes, changed: bytes, target: bytes) -> set[bytes]:
     """Return words in what the patch puts in that the base has, and that the target mentions nowhere."""
     # What of the base is nowhere in the target stands in lines that the target took out, which are few.
     gone, brought = edited_lines(base, target)[0], edited_lines(base, changed)[1]
-    words = set(_WORD.findall(brought)) if gone else set[bytes]()
+    words = _words(brought) if gone else set[bytes]()
     if len(words) > _MANY:
-        words.intersection_update(_WORD.findall(gone))
+        # One that is not read from anything where it is gone is a field of a class.
+        words.intersection_update([*_WORD.findall(gone), *(word for word in words if len(word) < _LONG)])
     return {word for word in words if has_word(gone, word) and not _mentions(target, word)}
 
 
 @of_part
 def _words_in(text: bytes) -> frozenset[bytes]:
-    return frozenset(_WORD.findall(text))
+    return frozenset(_words(text))
+
+
+def _words(text: bytes) -> set[bytes]:
+    """Return the words that may be attributes."""
+    return {*_WORD.findall(text), *_SHORT.findall(text)}
 
 
 class Reads:

@@ -35,6 +35,23 @@ def test_an_attribute_that_upstream_renamed_is_stale(old: bytes, use: bytes) -> 
     ]
 
 
+@pytest.mark.parametrize("name", [b"k", b"fn", b"_k"])
+@pytest.mark.parametrize("others", [0, 40], ids=["few", "many"])
+@pytest.mark.parametrize("bound", [b"    %s: int = 0\n", b"    def __init__(self):\n        self.%s = 0\n"])
+def test_a_name_of_one_letter_is_a_name(name: bytes, others: int, bound: bytes) -> None:
+    base = b"class C:\n" + bound % name + b"\n    def size(self):\n        return 1\n"
+    target = base.replace(bound % name, bound % b"renamed")
+    more = b"".join(b"        call_%d()\n" % number for number in range(others))
+    added = b"\n    def more(self):\n" + more + b"        return self." + name + b"\n"
+
+    message = f"{name.decode()} is used here, and the target has it no more"
+    line = (target + added).count(b"\n")
+    assert stale(base, base + added, target, target + added) == [Reference(line, name.decode(), message)]
+    # As a local it says nothing.
+    local = b"\n    def more(self):\n        " + name + b" = 1\n        return " + name + b"\n"
+    assert stale(base, base + local, target, target + local) == []
+
+
 def test_an_attribute_that_the_result_binds_is_not_stale() -> None:
     added = b"\n    def more(self):\n        self.count = 1\n        return self.count\n"
     target = BASE.replace(b"count", b"renamed")
