@@ -20,6 +20,7 @@ class Tree(NamedTuple):
     """A part of a text."""
 
     tree: ast.Module
+    text: bytes
     above: int
     """How many lines of the text stand before it."""
 
@@ -55,8 +56,25 @@ class Merged:
     @cached_property
     def texts(self) -> list[bytes]:
         """The chunks, to be read by themselves, with stubs for the functions that a side has word for word."""
-        vouched = functions_of(self._since_target.there) | functions_of(self._beside_changed.there)
-        return [chunk.alone(vouched) for chunk in self.chunks]
+        return [chunk.alone(self._vouched) for chunk in self.chunks]
+
+    @cached_property
+    def texts_of_sides(self) -> tuple[list[bytes], list[bytes]]:
+        """What the changed text and the target have in the place of those, with no other functions in full."""
+        return self._texts_of(self._beside_changed), self._texts_of(self._since_target)
+
+    @cached_property
+    def _vouched(self) -> frozenset[bytes]:
+        return functions_of(self._since_target.there) | functions_of(self._beside_changed.there)
+
+    def _texts_of(self, side: Sides) -> list[bytes]:
+        names = {chunk.name for chunk in self.chunks}
+        theirs = {each[0] for chunk in self.chunks for each in chunk.functions}
+        inner = {each["name"] for chunk in self.chunks for each in chunk.functions if each[0] not in self._vouched}
+        wanted = [chunk for chunk in side.there if chunk.name in names]
+        functions = (each for chunk in wanted for each in chunk.functions)
+        known = frozenset(each[0] for each in functions if each["name"] not in inner or each[0] in theirs)
+        return [chunk.alone(known) for chunk in wanted]
 
     @cached_property
     def trees(self) -> list[Tree]:
@@ -65,24 +83,23 @@ class Merged:
         trees = [tree for tree in found if tree is not None]
         if len(trees) < len(found):
             whole = parse(self.result)
-            return [Tree(whole, 0)] if whole is not None else []
-        return [Tree(tree, self._above(chunk)) for tree, chunk in zip(trees, self.chunks, strict=True)]
+            return [Tree(whole, self.result, 0)] if whole is not None else []
+        three = zip(trees, self.texts, self.chunks, strict=True)
+        return [Tree(tree, text, self._above(chunk)) for tree, text, chunk in three]
 
     @cached_property
-    def sides(self) -> tuple[list[ast.Module], list[ast.Module]]:
-        """What the changed text and the target have where the result has its own, by the names of the chunks."""
-        return self._of_side(self._beside_changed, self.changed), self._of_side(self._since_target, self.target)
+    def sides(self) -> tuple[list[Tree], list[Tree]]:
+        """The trees of ``texts_of_sides``; that of a whole text where it has not the same names."""
+        ours, theirs = self.texts_of_sides
+        return self._read(ours, self._beside_changed, self.changed), self._read(theirs, self._since_target, self.target)
 
-    def _of_side(self, side: Sides, content: bytes) -> list[ast.Module]:
-        known = functions_of(self._since_target.here)
-        names = {chunk.name for chunk in self.chunks}
-        wanted = [chunk for chunk in side.there if chunk.name in names]
-        found = list(map(parse, (chunk.alone(known) for chunk in wanted)))
-        trees = [tree for tree in found if tree is not None]
-        if len(trees) == len(found) and names <= {chunk.name for chunk in wanted}:
-            return trees
-        whole = parse(content)
-        return [whole] if whole is not None else []
+    def _read(self, texts: list[bytes], side: Sides, content: bytes) -> list[Tree]:
+        if not {chunk.name for chunk in self.chunks} <= {chunk.name for chunk in side.there}:
+            texts = [content]
+        trees = [Tree(tree, text, 0) for text in texts if (tree := parse(text)) is not None]
+        if len(trees) < len(texts) and (whole := parse(content)) is not None:
+            return [Tree(whole, content, 0)]
+        return trees
 
     def _above(self, wanted: Chunk) -> int:
         lines = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from patchkit.core.gating.merged import Merged
@@ -35,10 +35,10 @@ def unreachable(merged: Merged) -> Iterator[Unreachable]:
     """
     if not (merged.one_brings(_LEAVES) and merged.chunks):
         return
-    found = [(above, each) for tree, above in merged.trees for each in _dead(tree)]
+    found = [(part.above, each) for part in merged.trees for each in _dead(part.tree)]
     if not found:
         return
-    known = [list(_all_dead(trees)) for trees in merged.sides]
+    known = [[each for part in side for each in _dead(part.tree)] for side in merged.sides]
     said = {(each.scope, each.text) for side in known for each in side}
     counts = [Counter(each.scope for each in side) for side in known]
     here = Counter(each.scope for _, each in found)
@@ -52,11 +52,6 @@ class _Dead(NamedTuple):
     line: int
     text: str
     word: str
-
-
-def _all_dead(trees: Iterable[ast.Module]) -> Iterator[_Dead]:
-    for tree in trees:
-        yield from _dead(tree)
 
 
 def _dead(tree: ast.Module) -> Iterator[_Dead]:
