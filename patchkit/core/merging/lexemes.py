@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from patchkit.core.merging.indentation import indented
 from patchkit.core.merging.words import NO_CALLEES, STRING, Lexeme, key, lexemes, words
 
-__all__ = ["NO_CALLEES", "Lexeme", "LineKind", "LogicalLine", "homes", "indented", "lex"]
+__all__ = ["NO_CALLEES", "Lexeme", "LineKind", "LogicalLine", "homes", "lex"]
 
 
 class LineKind(Enum):
@@ -43,6 +44,10 @@ class LogicalLine(msgspec.Struct, gc=False, eq=False):
     """0-based physical line of the first character (after the blank lines)."""
     end: str
     """The line ending; empty at the end of a file without one."""
+    is_inside: bool = False
+    """Whether it is a line of text that begins inside of its string, as all but the first one do."""
+    is_docstring: bool = False
+    """Whether that string is a docstring: the first statement of a class, a function or the text."""
     # Filled when asked for.
     _key: str | None = None
     _lexemes: list[Lexeme] | None = None
@@ -101,14 +106,20 @@ class LogicalLine(msgspec.Struct, gc=False, eq=False):
         return self.kind is LineKind.CODE and self.text.rstrip().endswith(":")
 
     def indented(self, columns: int) -> LogicalLine:
-        """Return the line with ``columns`` more (or less) of indentation."""
-        if not columns:
-            return self
-        return LogicalLine(self.kind, self.blank, indented(self.text, columns), self.first, self.end)
+        """Return the line with ``columns`` more (or less) of indentation, also where it is one of a string."""
+        return self.having(indented(self.text, columns)) if columns else self
+
+    def moved(self, columns: int) -> LogicalLine:
+        """Return the line as its statement goes ``columns`` deeper: of strings only docstrings go along."""
+        return self if self.is_inside and not self.is_docstring else self.indented(columns)
+
+    def having(self, text: str) -> LogicalLine:
+        """Return the line with another text."""
+        return LogicalLine(self.kind, self.blank, text, self.first, self.end, self.is_inside, self.is_docstring)
 
     def at(self, first: int) -> LogicalLine:
         """Return the same line at another row; what is asked of many lines is found once for both."""
-        line = LogicalLine(self.kind, self.blank, self.text, first, self.end)
+        line = LogicalLine(self.kind, self.blank, self.text, first, self.end, self.is_inside, self.is_docstring)
         line._key, line._indent, line._definition = self.key, self.indent, self.definition
         return line
 
@@ -116,19 +127,6 @@ class LogicalLine(msgspec.Struct, gc=False, eq=False):
     def is_import(self) -> bool:
         """Whether it is an import statement."""
         return self.kind is LineKind.CODE and _IMPORT.match(self.text) is not None
-
-
-def indented(text: str, columns: int) -> str:
-    """Return a text with ``columns`` more (or less, as far as there are any) before each of its lines."""
-    if not columns:
-        return text
-    return "\n".join(_indented(line, columns) if line.strip() else line for line in text.split("\n"))
-
-
-def _indented(line: str, columns: int) -> str:
-    if columns > 0:
-        return " " * columns + line
-    return line[min(-columns, len(line) - len(line.lstrip(" "))) :]
 
 
 _DEFINITION = re.compile(r"\s*(?:async\s+)?(def|class)\s+(\w+)")
@@ -174,14 +172,14 @@ def lex(text: str) -> Lexed:
                 end = end if known is not None else _end(text, at)
                 if not end:
                     break
-                new, row = _cut_off(text, (begin, end - 1, end), row)
+                new, row = _cut_off(text, (begin, end - 1, end), row, lines)
                 lines += new
                 firsts += [line.first for line in new]
             begin = end
         at = end
     if text[begin:].strip():
         # Something is open up to the end of the text; its last newline is the line's ending all the same.
-        new, row = _cut_off(text, (begin, len(text.removesuffix("\n")), len(text)), row)
+        new, row = _cut_off(text, (begin, len(text.removesuffix("\n")), len(text)), row, lines)
         lines += new
         firsts += [line.first for line in new]
     elif begin < len(text):
@@ -255,8 +253,13 @@ def homes(lines: Sequence[LogicalLine]) -> list[tuple[int, ...]]:
 _BLANK = re.compile(r"(?:[ \t\f\r]*\n)*")
 
 
-def _cut_off(text: str, place: tuple[int, int, int], row: int) -> tuple[list[LogicalLine], int]:
-    """Return the logical line from ``begin`` to ``at`` (with its ending: ``after``), or several, and the row after."""
+def _cut_off(
+    text: str, place: tuple[int, int, int], row: int, before: Sequence[LogicalLine]
+) -> tuple[list[LogicalLine], int]:
+    """Return the logical line from ``begin`` to ``at`` (with its ending: ``after``), or several, and the row after.
+
+    ``before`` are the lines before it.
+    """
     lines: list[LogicalLine] = []
     begin, at, after = place
     match = _BLANK.match(text, begin, at)
@@ -271,10 +274,12 @@ def _cut_off(text: str, place: tuple[int, int, int], row: int) -> tuple[list[Log
     if "\n" in body and _DOCSTRING.fullmatch(stripped):
         # Each line of a docstring is merged on its own.
         pieces = body.split("\n")
+        is_docstring = _begins_body(before, pieces[0])
         for number, piece in enumerate(pieces):
             is_last = number == len(pieces) - 1
             if piece.strip() or is_last:
-                lines.append(LogicalLine(LineKind.TEXT, blank, piece, row, end if is_last else "\n"))
+                ending = end if is_last else "\n"
+                lines.append(LogicalLine(LineKind.TEXT, blank, piece, row, ending, number > 0, is_docstring))
                 blank = ""
             else:
                 blank += piece + "\n"
@@ -282,6 +287,12 @@ def _cut_off(text: str, place: tuple[int, int, int], row: int) -> tuple[list[Log
         return lines, row
     lines.append(LogicalLine(kind, blank, body, row, end))
     return lines, row + body.count("\n") + (1 if end else 0)
+
+
+def _begins_body(before: Sequence[LogicalLine], text: str) -> bool:
+    """Tell whether a statement is the first one in its class or function, or in the text."""
+    head = next((line for line in reversed(before) if line.kind is not LineKind.COMMENT), None)
+    return head is None or (head.definition is not None and head.indent < len(text) - len(text.lstrip(" \t\f")))
 
 
 _DOCSTRING = re.compile(rf"[rRbBuUfF]{{0,2}}{STRING}\s*", re.DOTALL)

@@ -12,11 +12,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from patchkit.core.merging.definitions import Unit, copied, cut, definitions, flat, is_alike, named
-from patchkit.core.merging.lexemes import LineKind, LogicalLine
+from patchkit.core.merging.lexemes import LogicalLine
 from patchkit.core.merging.logical import cut_lines, logical_lines
 from patchkit.core.merging.original import original
 from patchkit.core.merging.resolve import resolve_all
@@ -122,24 +122,12 @@ def _rehome(olds: list[Unit], ours: list[Unit], theirs: list[Unit]) -> bool:
 
 
 def _can_shift(unit: Unit) -> bool:
-    """Tell whether indenting a function anew leaves its strings as they are."""
-    return not any(
-        "\t" in line.text or (line.kind is LineKind.CODE and any("\n" in lexeme.text for lexeme in line.lexemes))
-        for line in unit.lines
-    )
+    """Tell whether a function can be indented anew: not where columns are no characters."""
+    return not any("\t" in line.text for line in unit.lines)
 
 
 def _shift(unit: Unit, columns: int) -> None:
-    unit.lines = [
-        LogicalLine(line.kind, line.blank, "\n".join(_shifted(line.text.split("\n"), columns)), line.first, line.end)
-        for line in unit.lines
-    ]
-
-
-def _shifted(texts: Iterable[str], columns: int) -> Iterator[str]:
-    for text in texts:
-        head = len(text) - len(text.lstrip(" "))
-        yield " " * max(0, head + columns) + text.lstrip(" ") if text.strip() else text
+    unit.lines = [line.moved(columns) for line in unit.lines]
 
 
 def _homes(units: Sequence[Unit]) -> dict[str, tuple[str, Unit]]:
@@ -271,7 +259,7 @@ def _is_single(unit: Unit) -> bool:
 
 def _rename(unit: Unit, name: str) -> None:
     unit.lines = [
-        LogicalLine(line.kind, line.blank, re.sub(rf"\b{unit.name}\b", name, line.text, count=1), line.first, line.end)
+        line.having(re.sub(rf"\b{unit.name}\b", name, line.text, count=1))
         if line.definition == (unit.kind, unit.name)
         else line
         for line in unit.lines

@@ -169,5 +169,5 @@ def with_names(text: str, changes: Iterable[Rename]) -> str:
 def _applied(changes: Sequence[Rename], line: LogicalLine) -> str:
     for change in changes:
         if line.kind is LineKind.CODE and change.old in line.text:
-            line = LogicalLine(line.kind, line.blank, applied(change, line), line.first, line.end)
+            line = line.having(applied(change, line))
     return line.text

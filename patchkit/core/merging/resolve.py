@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from patchkit.core.merging.alignment import Edit
-from patchkit.core.merging.depths import depth, shift
+from patchkit.core.merging.depths import Shift, depth, shift
 from patchkit.core.merging.docstrings import ours_first
 from patchkit.core.merging.forms import deeper, kept, worded, woven
 from patchkit.core.merging.imports import merged_imports
@@ -52,6 +52,7 @@ def resolve_all(base: str, changed: str, target: str, *, is_whole: bool = False)
 
 _ELSEWHERE = "the lines stand in another class, function or block on the other side"
 _FORM = "only the form of the lines changed"
+_STRING = "both sides indented lines of a string anew, differently"
 _NEARBY = "the target changed lines nearby"
 
 
@@ -128,14 +129,17 @@ class _Merge:
         """Put lines that say the same on all sides; the patch may have changed their form, indentation above all."""
         same: list[str] = []
         for at in range(begin, end):
-            ours = self.ours.partner(at)
-            if ours.text == self.base[at].text:
-                same.append(kept(at, self.ours, self.theirs))
+            text = kept(at, self.ours, self.theirs)
+            if text is not None and self.ours.partner(at).text == self.base[at].text:
+                same.append(text)
+                continue
+            self._put(same)
+            same.clear()
+            here, there = self.ours.to_new[at], self.theirs.to_new[at]
+            if text is None:
+                self._clash(at, at + 1, (here, here + 1), (there, there + 1), _STRING)
             else:
-                self._put(same)
-                same.clear()
-                here = self.ours.to_new[at]
-                self._carried([Edit(at, at + 1, here, here + 1)], [kept(at, self.ours, self.theirs)], _FORM)
+                self._carried([Edit(at, at + 1, here, here + 1)], [text], _FORM)
         self._put(same)
 
     def _one(self, stretch: Stretch) -> None:
@@ -173,7 +177,8 @@ class _Merge:
         lines = side.lines[edit.new : edit.new_end]
         if side.pairing.is_modified(edit):
             if other.at_home(edit.old) or other.moved_out(edit, lines):
-                return [worded(edit.old, lines[0], other.partner(edit.old), self.ours, self.theirs)], _NEARBY
+                text = worded(edit.old, lines[0], other.partner(edit.old), self.ours, self.theirs)
+                return (None, _STRING) if text is None else ([text], _NEARBY)
             return None, _ELSEWHERE
         if self.ours.reorders(edit.old) and self.theirs.reorders(edit.old):
             return None, "both sides put the lines of this block in another order"
@@ -181,10 +186,10 @@ class _Merge:
             return None, "the other side brings some of these lines too, beside this place"
         if moved(side, other, edit):
             return None, "one side inserts beside lines that the other side moved away"
-        columns = shift(edit, side, other) if other.fits(edit, side.lines) else None
-        if columns is None:
+        moves = shift(edit, side, other) if other.fits(edit, side.lines) else None
+        if moves is None:
             return None, _ELSEWHERE
-        return [deeper(line, columns) for line in lines], _NEARBY
+        return [deeper(line, moves) for line in lines], _NEARBY
 
     def _both(self, stretch: Stretch) -> None:
         """Both sides change these lines."""
@@ -248,16 +253,18 @@ class _Merge:
         begin, end = stretch.begin, stretch.end
         mine, yours = self.ours.lines[slice(*ours)], self.theirs.lines[slice(*theirs)]
         one, two = stretch.ours[0], stretch.theirs[0]
-        columns: int | None = 0
+        moves: Shift | None = Shift(0)
         if one.old == two.old and self.ours.pairing.is_modified(one) and self.theirs.pairing.is_modified(two):
-            columns = depth(begin, self.ours, self.theirs) - (yours[0].indent - self.base[begin].indent)
+            columns = depth(begin, self.ours, self.theirs)
+            own = yours[0].indent - self.base[begin].indent
+            moves = None if columns is None else Shift(columns - own, columns - own)
         elif [line.indent for line in mine] != [line.indent for line in yours]:
-            columns = shift(two, self.theirs, self.ours) if len(stretch.theirs) == 1 else None
-        if columns is None:
+            moves = shift(two, self.theirs, self.ours) if len(stretch.theirs) == 1 else None
+        if moves is None:
             self._clash(begin, end, ours, theirs, _ELSEWHERE)
             return
         first = self.rows
-        self._put(deeper(line, columns) for line in yours)
+        self._put(deeper(line, moves) for line in yours)
         base = self.ours.in_base(begin, end)
         self.spans.append(Span(*base, first, self.rows, "upstreamed", "the target has the same change"))
 

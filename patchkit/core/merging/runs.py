@@ -72,8 +72,8 @@ def resolve_runs(base: str, changed: str, target: str) -> Resolved | None:
     our_columns = {
         at: run.columns for run in runs for at in range(mine.to_new[run.begin], mine.to_new[run.end - 1] + 1)
     }
-    old = [old[at].indented(columns.get(at, 0)) for at in old_order]
-    ours = [ours[at].indented(our_columns.get(at, 0)) for at in our_order]
+    old = [old[at].moved(columns.get(at, 0)) for at in old_order]
+    ours = [ours[at].moved(our_columns.get(at, 0)) for at in our_order]
     merged = resolve_all(_text(old), _text(ours), target)
     return merged and Resolved(merged.parts, list(original(merged.spans, old)))
 
@@ -129,7 +129,8 @@ class _Search:
             and side.to_new[end] < 0
             and spot not in taken
             and side.base[end].key == side.lines[spot].key
-            and side.lines[spot].indent - side.base[end].indent == columns
+            # The lines of a string may have stayed where they were.
+            and (side.base[end].is_inside or side.lines[spot].indent - side.base[end].indent == columns)
         ):
             end, spot = end + 1, spot + 1
         self._step(1 + end - begin)

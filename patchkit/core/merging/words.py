@@ -12,7 +12,7 @@ import msgspec
 from patchkit.core.merging.plain import plain
 
 # What needs no second look is passed over in one step: a choice at each character takes several times as long.
-IN_ONE: Final = r"Q[^Q\\\n]*(?:\\.[^Q\\\n]*)*"
+IN_ONE: Final = r"Q[^Q\\\n]*(?:\\(?:\r\n|.)[^Q\\\n]*)*"
 """A string in one of the quotes ``Q``, up to what closes it; see ``in_quotes``."""
 IN_THREE: Final = r"QQQ[^Q\\]*(?:(?:\\.|Q(?!QQ))[^Q\\]*)*"
 """A string in three of them, up to what closes it. Both are compiled with ``re.DOTALL``."""

@@ -143,6 +143,29 @@ def test_statements_comments_and_text_are_lines_of_their_own() -> None:
     ]
 
 
+def test_of_a_string_that_stands_alone_it_is_known_where_it_begins_and_whether_it_is_a_docstring() -> None:
+    text = (
+        'def f():\n    # why\n    """Do it.\n    """\n    """Not\n    this."""\n'
+        'class C:\n    a = 1\n    """Nor\n    that."""\n'
+    )
+
+    lines = logical_lines(text)
+
+    assert [(line.text, line.is_inside, line.is_docstring) for line in lines if line.kind is LineKind.TEXT] == [
+        ('    """Do it.', False, True),
+        ('    """', True, True),
+        ('    """Not', False, False),
+        ('    this."""', True, False),
+        ('    """Nor', False, False),
+        ('    that."""', True, False),
+    ]
+    assert [line.moved(2).text for line in lines if line.is_inside] == ['      """', '    this."""', '    that."""']
+
+
+def test_a_string_that_a_backslash_goes_on_with_is_one_whatever_the_line_endings() -> None:
+    assert [line.text for line in logical_lines("a = 'b\\\r\n  c'\r\nd\r\n")] == ["a = 'b\\\r\n  c'", "d"]
+
+
 def test_a_bracket_that_is_never_closed_ends_where_a_statement_begins() -> None:
     lines = logical_lines("x = f(\n    a,\ndef g():\n    pass\n")
 

@@ -223,12 +223,15 @@ def test_a_method_that_became_a_function_is_found_there() -> None:
     assert merged(base, changed, target) == HEAD + BUILD + CLOSE + THIRD + outside.replace("y + self", "y - self")
 
 
-def test_a_method_that_has_a_string_of_several_lines_is_not_indented_anew() -> None:
-    run = RUN.replace("w = z - 1", 'w = """\n        text\n        """')
-    base = HEAD + BUILD + run + THIRD
-    outside = "\n" + "\n".join(line.removeprefix("    ") for line in run.split("\n"))
+def test_a_string_of_several_lines_stays_as_it_is_where_its_method_becomes_a_function() -> None:
+    run, edited = (text.replace("w = z - 1", 'w = """\n        text\n      """') for text in (RUN, RUN_EDITED))
+    base = HEAD + BUILD + run + CLOSE + THIRD
+    changed = HEAD + BUILD + edited + CLOSE + THIRD
+    outside = "\n" + "\n".join(line.removeprefix("    ") for line in RUN.split("\n"))
+    outside = outside.replace("w = z - 1", 'w = """\n        text\n      """')
+    target = HEAD + BUILD + CLOSE + THIRD + outside
 
-    assert relocated(base, base, HEAD + BUILD + THIRD + outside) is None
+    assert merged(base, changed, target) == HEAD + BUILD + CLOSE + THIRD + outside.replace("y + self", "y - self")
 
 
 def test_a_method_that_went_to_another_class_is_found_there() -> None:

@@ -22,6 +22,21 @@ def test_what_the_patch_changes_in_a_run_that_the_target_moved_goes_with_it() ->
     assert "".join(map(str, found.parts)) == body(OTHERS, changed)
 
 
+def test_a_string_of_a_run_that_the_target_put_into_a_block_stays_as_it_was() -> None:
+    text = '    """\n  Not a docstring.\n    """\n'
+    run = RUN.replace("    value_3", text + "    value_3")
+    new = '    """\n  Nor this.\n    """\n'
+    changed = run.replace("call_3(one", "call_3(eins").replace("    value_4", new + "    value_4")
+    deeper = "".join(f"    {line}" for line in RUN.splitlines(keepends=True))
+    there = deeper.replace("        value_3", "    " + text + "        value_3")
+
+    found = resolve_runs(body(run, OTHERS), body(changed, OTHERS), body(OTHERS, "    if one:\n", there))
+
+    both = there.replace("call_3(one", "call_3(eins").replace("        value_4", "    " + new + "        value_4")
+    assert found is not None
+    assert "".join(map(str, found.parts)) == body(OTHERS, "    if one:\n", both)
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_run_with_few_words_or_one_statement_is_not_known_by_them(count: int) -> None:
     run = "".join(f"    value_{number} = {number}\n" for number in range(count))
