@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
@@ -20,8 +20,9 @@ from patchkit.core.merging.relocate import resolve_moved
 from patchkit.core.merging.resolve import resolve, resolve_all
 from patchkit.core.merging.resolved import Clash, Resolved
 from patchkit.core.merging.runs import resolve_runs
+from patchkit.core.merging.strings import Strings
 
-# Where a logical line begins for sure, strings aside.
+# Where a logical line begins for sure, but in a string.
 _BEGINS: Final = re.compile(rb"[ \t]*(?:def|class|async[ \t]+def)[ \t]+\w|@\w|(?:if|for|while|try|with|import|from)\b")
 
 _Merged = TypeVar("_Merged", Resolved, "Resolved | None")
@@ -40,7 +41,7 @@ def structured(pieces: Sequence[Piece], sides: Sides, ours: Sequence[Edit], thei
 
     ``ours`` and ``theirs`` are what changed from the base to the changed text and to the target.
     """
-    cut, edges = _cut_all(pieces, sides, partners(theirs, len(sides.base)))
+    cut, edges = _Cuts(sides, partners(theirs, len(sides.base))).all(pieces)
     result: list[Piece] = []
     at = 0
     moves = Crossings(ours, theirs, *sides)
@@ -61,38 +62,54 @@ def structured(pieces: Sequence[Piece], sides: Sides, ours: Sequence[Edit], thei
     return result
 
 
-def _cut_all(pieces: Sequence[Piece], sides: Sides, to_target: Sequence[int]) -> tuple[list[Piece], list[int]]:
-    """Cut the lines that stay where a definition begins; second: the numbers of pieces that a window may begin with."""
-    cut: list[Piece] = []
-    edges = [0]
-    for piece in pieces:
-        if piece.spans:
-            cut.append(piece)
-            continue
-        first, *others = _cut(piece, sides, to_target)
-        cut.append(first)
-        for part in others:
-            edges.append(len(cut))
-            cut.append(part)
-    return cut, [*edges, len(cut)]
+class _Cuts:
+    """The lines that stay, cut where a definition begins."""
 
+    def __init__(self, sides: Sides, to_target: Sequence[int]) -> None:
+        self._sides = sides
+        self._to_target = to_target
+        self._strings = [Strings(lines) for lines in sides]
 
-def _cut(piece: Piece, sides: Sides, to_target: Sequence[int]) -> list[Piece]:
-    """Cut lines that all sides have before the first and the last definition in them."""
-    (base, base_end), (changed, _), (target, target_end) = piece.base, piece.changed, piece.target
+    def all(self, pieces: Sequence[Piece]) -> tuple[list[Piece], list[int]]:
+        """Return all pieces; second: the numbers of those that a window may begin with."""
+        cut: list[Piece] = []
+        edges = [0]
+        for piece in pieces:
+            if piece.spans:
+                cut.append(piece)
+                continue
+            first, *others = self._cut(piece)
+            cut.append(first)
+            for part in others:
+                edges.append(len(cut))
+                cut.append(part)
+        return cut, [*edges, len(cut)]
 
-    def first(spots: range) -> int | None:
-        return next((spot for spot in spots if to_target[spot] >= 0 and _BEGINS.match(sides.base[spot])), None)
+    def _cut(self, piece: Piece) -> list[Piece]:
+        """Cut lines that all sides have before the first and the last definition in them."""
+        (base, base_end), (changed, _), (target, target_end) = piece.base, piece.changed, piece.target
+        spots = range(base, base_end)
+        cuts = sorted({spot for way in (spots, spots[::-1]) for spot in self._first(way, changed - base)})
+        places = {base: target, base_end: target_end} | {spot: self._to_target[spot] for spot in cuts}
+        found: list[Piece] = []
+        for begin, end in zip([base, *cuts], [*cuts, base_end], strict=True):
+            here = target if begin == base and not found else places[begin], places[end]
+            there = changed + begin - base, changed + end - base
+            found.append(Piece((begin, end), there, here, [b"".join(self._sides.target[slice(*here)])], []))
+        return found
 
-    spots = range(base, base_end)
-    cuts = sorted({spot for spot in (first(spots), first(spots[::-1])) if spot is not None})
-    places = {base: target, base_end: target_end} | {spot: to_target[spot] for spot in cuts}
-    found: list[Piece] = []
-    for begin, end in zip([base, *cuts], [*cuts, base_end], strict=True):
-        here = target if begin == base and not found else places[begin], places[end]
-        there = changed + begin - base, changed + end - base
-        found.append(Piece((begin, end), there, here, [b"".join(sides.target[slice(*here)])], []))
-    return found
+    def _first(self, spots: range, down: int) -> Iterator[int]:
+        """Yield the first of the base's lines with which a definition begins, if there is one.
+
+        The changed text has them ``down`` lines further down.
+        """
+        for spot in spots:
+            there = self._to_target[spot]
+            if there >= 0 and _BEGINS.match(self._sides.base[spot]):
+                rows = spot, spot + down, there
+                if not any(strings.hold(row) for strings, row in zip(self._strings, rows, strict=True)):
+                    yield spot
+                    return
 
 
 def _windows(cut: Sequence[Piece], edges: Sequence[int]) -> list[Range]:
