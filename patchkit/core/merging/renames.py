@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from patchkit.core.merging.lexemes import LineKind, LogicalLine
+from patchkit.core.merging.lexemes import LineKind, LogicalLine, homes
 
 
 class Rename(NamedTuple):
@@ -57,6 +57,53 @@ def stands(name: str, lines: Sequence[LogicalLine], *, is_attribute: bool) -> bo
     """Tell whether a name, or an attribute, is anywhere in the code."""
     pattern = re.compile(rf"\.\s*{name}\b" if is_attribute else rf"(?<![\w.]){name}\b")
     return any(pattern.search(line.text) for line in lines if line.kind is LineKind.CODE)
+
+
+def same_things(
+    change: Rename, lines: Sequence[LogicalLine], place: tuple[int, int], base: Sequence[LogicalLine]
+) -> bool:
+    """Tell whether lines ``[first, end)`` of a text have the name only for what the base has under it.
+
+    That is in the same functions and classes, as a keyword of the same calls, as an attribute of the same objects.
+    """
+    return set(_uses(change, lines, *place)) <= set(_uses(change, base, 0, len(base)))
+
+
+def _uses(change: Rename, lines: Sequence[LogicalLine], first: int, end: int) -> Iterator[tuple[str, ...]]:
+    """Yield what each place of the name in lines ``[first, end)`` of a text is."""
+    around = homes(lines)
+    for row in range(first, end):
+        line = lines[row]
+        if line.kind is not LineKind.CODE or change.old not in line.text:
+            continue
+        keys = [lexeme.key for lexeme in line.lexemes]
+        opened: list[int] = []
+        for at, key in enumerate(keys):
+            if key in {"(", "[", "{"}:
+                opened.append(at)
+            elif key in {")", "]", "}"} and opened:
+                opened.pop()
+            before = keys[at - 1] if at else ""
+            if key != change.old or (before == ".") is not change.is_attribute:
+                continue
+            if change.is_attribute:
+                yield "of", keys[at - 2] if at > 1 else ""
+                continue
+            headers = [lines[header].definition for header in around[row]]
+            headers.append(line.definition)
+            yield "in", *(each[1] for each in headers if each is not None)
+            if opened and keys[at + 1 : at + 2] == ["="]:
+                yield "keyword", _callee(keys, opened[-1])
+            if "lambda" in keys[:at]:
+                yield ("lambda",)
+
+
+def _callee(keys: Sequence[str], bracket: int) -> str:
+    """Return what stands before a bracket: the names of a call, with their dots."""
+    at = bracket
+    while at and (keys[at - 1] == "." or (keys[at - 1].isidentifier() and (at == bracket or keys[at] == "."))):
+        at -= 1
+    return "".join(keys[at:bracket])
 
 
 def applied(change: Rename, line: LogicalLine) -> str:

@@ -14,7 +14,7 @@ from patchkit.core.merging.insertions import both, within
 from patchkit.core.merging.lexemes import LineKind, LogicalLine
 from patchkit.core.merging.logical import cut_lines
 from patchkit.core.merging.moves import both_moved, import_went, moved
-from patchkit.core.merging.renames import Rename, applied, is_everywhere, rename, stands
+from patchkit.core.merging.renames import Rename, applied, is_everywhere, rename, same_things, stands
 from patchkit.core.merging.resolved import Clash, Resolved, Span
 from patchkit.core.merging.sides import Version
 from patchkit.core.merging.sweep import Side, Stretch, span, sweep
@@ -315,6 +315,7 @@ class _Merge:
                 and is_everywhere(change, [*self.base[:begin], *self.base[end:]], self.base, renaming.lines)
                 and all(renaming.to_new[at] == first + at - begin and renaming.at_home(at) for at in range(begin, end))
                 and all(rewriting.at_home(at) for at in range(begin, end) if rewriting.to_new[at] >= 0)
+                and same_things(change, rewriting.lines, place, self.base)
             ):
                 self.renames.append(change)
                 return [line.blank + applied(change, line) + line.end for line in rewriting.lines[slice(*place)]]
