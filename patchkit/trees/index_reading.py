@@ -20,6 +20,8 @@ LARGEST_PAGE = 64 << 20
 """Bytes of the largest page that is read, counted unpacked."""
 MOST_FILES = 20_000
 """How many wheels of one distribution a page may name."""
+MOST_MARKS = 500_000
+"""How many tags a page in HTML may begin, and lists and objects one in JSON: reading them takes seconds by then."""
 _LONGEST_NAME = 255
 _NAME = re.compile(r"[A-Za-z0-9_.+!-]+")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -57,8 +59,10 @@ def read_page(content: bytes, url: str, distribution: str, *, is_json: bool, loc
 
     Links of a ``local`` page, which is itself a file, may lead to files. Raises PageError.
     """
-    # What else a server says of the letters is not followed: some codecs of Python take minutes.
+    # What else a server says of the letters is not followed: some codecs of Python are not linear.
     text = content.decode("utf-8-sig", errors="replace")
+    if sum(map(text.count, "[{" if is_json else "<")) > MOST_MARKS:
+        raise PageError(f"it has more than {MOST_MARKS} {'lists and objects' if is_json else 'tags'}")
     base, links = (url, _json_links(text)) if is_json else _html_links(text, url)
     return files_of(links, base, distribution, local=local)
 

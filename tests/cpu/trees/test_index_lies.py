@@ -205,6 +205,13 @@ def test_more_wheels_than_a_distribution_has_are_refused(server: Index) -> None:
     assert problem(server) == "it names more than 20000 wheels of megatron-core"
 
 
+@pytest.mark.parametrize(("kind", "mark", "what"), [(HTML, "<", "tags"), (JSON, "[", "lists and objects")])
+def test_a_page_that_takes_long_to_read_is_refused_unread(server: Index, kind: str, mark: str, what: str) -> None:
+    server.serve(PAGE, mark.encode() * 500_001, kind=kind)
+
+    assert problem(server) == f"it has more than 500000 {what}"
+
+
 @pytest.mark.parametrize("charset", ["utf-16", "punycode", "hex", "nonsense"])
 def test_letters_are_read_as_utf_8_whatever_a_server_says(server: Index, charset: str) -> None:
     server.serve(PAGE, b"\xff" + html_page(anchor(name("1.0"), A)), kind=f"text/html; charset={charset}")
