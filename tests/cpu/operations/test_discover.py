@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from trees.indexes import JSON, Index, anchor, html_page, index, json_file, json_page, lay_index, quick_settings
+from trees.indexes import JSON, Index, anchor, html_page, json_file, json_page, lay_index, only_index, quick_settings
 from trees.repositories import git, record
 from trees.snapshots import lay, snapshot
 
@@ -79,12 +79,7 @@ def quick_pip(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
     """The one index that pip is set up for, with 1.0 and 1.1."""
-    monkeypatch.delenv("PIP_NO_INDEX")
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("patchkit.trees.index_client._PAUSE", 0)
-    with index() as made:
-        monkeypatch.setenv("PIP_INDEX_URL", f"{made.url}/simple")
+    with only_index(monkeypatch) as made:
         serve(made, json_file(wheel("1.0"), A), json_file(wheel("1.1"), A))
         yield made
 

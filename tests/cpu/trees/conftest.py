@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .indexes import Index, index
+from .indexes import Index, only_index
 
 
 @pytest.fixture(autouse=True)
@@ -34,12 +34,7 @@ def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
     """The one index that pip is set up for."""
-    monkeypatch.delenv("PIP_NO_INDEX")
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("patchkit.trees.index_client._PAUSE", 0)
-    with index() as made:
-        monkeypatch.setenv("PIP_INDEX_URL", f"{made.url}/simple")
+    with only_index(monkeypatch) as made:
         yield made
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import pytest
+
 from patchkit.trees.pip_settings import PipSettings
 
 JSON = "application/vnd.pypi.simple.v1+json"
@@ -48,6 +50,18 @@ class Index:
         self.serve("/simple/megatron-core/", json_page(*named) if page is None else page, kind=JSON)
         for name, content in files.items():
             self.serve(f"/files/{name}", content, kind="application/octet-stream")
+
+
+@contextmanager
+def only_index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
+    """The one index that pip is set up for, as long as the context lasts."""
+    monkeypatch.delenv("PIP_NO_INDEX")
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("patchkit.trees.index_client._PAUSE", 0)
+    with index() as made:
+        monkeypatch.setenv("PIP_INDEX_URL", f"{made.url}/simple")
+        yield made
 
 
 @contextmanager
