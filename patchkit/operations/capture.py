@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ import msgspec
 
 from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.manifest import parse_manifest
+from patchkit.core.printing import shell_word
 from patchkit.core.report import Problem
 from patchkit.core.series import LockDocument
 from patchkit.core.upstream import Target, find_target, targets
@@ -75,7 +75,7 @@ def capture(
     source = opener(target)
     checkout = place if place is not None and (place / ".git").exists() else None
     if source is None:
-        given = shlex.quote(str(checkout)) if checkout else "REPO"
+        given = shell_word(str(checkout)) if checkout else "REPO"
         raise UsageError(f"{target.title} is no release on the package index", hint=f"add --git {given}")
     _refuse_other_series(tree, series)
     home = _home(series, target, patch, new)
@@ -152,11 +152,11 @@ def _command(  # noqa: PLR0917 - its own options
     exclude: Sequence[str],
 ) -> str:
     """Return the command line that asks for the same."""
-    command = f"patchkit capture --from {shlex.quote(str(place))} --megatron {shlex.quote(target.title)}"
-    command += f" --patches {shlex.quote(str(folder))}"
-    command += f" --git {shlex.quote(str(repository))}" if repository else ""
-    command += "".join(f" --include {shlex.quote(glob)}" for glob in include) + "".join(
-        f" --exclude {shlex.quote(glob)}" for glob in exclude
+    command = f"patchkit capture --from {shell_word(str(place))} --megatron {shell_word(target.title)}"
+    command += f" --patches {shell_word(str(folder))}"
+    command += f" --git {shell_word(str(repository))}" if repository else ""
+    command += "".join(f" --include {shell_word(glob)}" for glob in include) + "".join(
+        f" --exclude {shell_word(glob)}" for glob in exclude
     )
     return command
 

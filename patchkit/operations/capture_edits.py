@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +10,7 @@ from patchkit.core.foreign.enclosing import enclosing_scopes
 from patchkit.core.lines import split_lines
 from patchkit.core.model import FilePatch, Hunk, HunkLine, LineKind
 from patchkit.core.placement import Placed, ScopeRanges, place_hunk
+from patchkit.core.printing import shell_word
 from patchkit.core.refreshing.attribution import InQuestion, Owned, attribute, given
 from patchkit.core.refreshing.layering import Edit, Layer, edited, edits, layer, raised_through
 from patchkit.core.refreshing.refresh import refreshed
@@ -89,7 +89,7 @@ def _whole_file(file: Changed, touching: Sequence[series_layers.Layer], home: st
         return
     part = difference(file.expected, file.found, file.path)
     if part is None or not part.hunks:
-        hint = f"put a line into it, or leave it out with --exclude {shlex.quote(file.path)}"
+        hint = f"put a line into it, or leave it out with --exclude {shell_word(file.path)}"
         message = f"the file {what} and empty: a patch cannot say that by a hunk"
         all_edits.problems.append(Problem(message, file.path, hint=hint))
         return

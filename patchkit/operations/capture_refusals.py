@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from patchkit.core.endings import new_ending
 from patchkit.core.gating.parsing import Version, parse, parses, syntax_error
+from patchkit.core.printing import shell_word
 from patchkit.core.rebasing.markers import left_marks
 from patchkit.core.report import Problem
 from patchkit.core.upstream import MEGATRON, Target, Upstream
@@ -122,5 +122,5 @@ def _what(file: Changed) -> str:
 
 
 def _problem(file: Changed, message: str, how: str = "", line: int | None = None) -> Problem:
-    rest = f"leave it out with --exclude {shlex.quote(file.path)}"
+    rest = f"leave it out with --exclude {shell_word(file.path)}"
     return Problem(message, file.path, line=line, hint=f"{how}; or {rest}" if how else rest)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
+from patchkit.core.printing import shell_word
 from patchkit.core.upstream import Target
 from patchkit.store.location import series_option
 from patchkit.trees.interface import SourceTree, WritableTree
@@ -19,9 +19,9 @@ def on_tree(verb: str, tree: SourceTree, series: Path) -> str:
 
 def carry_to(target: Target, series: Path, repository: Path | None = None) -> str:
     """Return the command that carries a series to ``target``; what is no release is read from a clone."""
-    clone = "REPO" if repository is None else shlex.quote(str(repository))
+    clone = "REPO" if repository is None else shell_word(str(repository))
     git = "" if target.release is not None and repository is None else f" --git {clone}"
-    return f"patchkit rebase --onto {shlex.quote(target.title)}{git}{series_option(series)}"
+    return f"patchkit rebase --onto {shell_word(target.title)}{git}{series_option(series)}"
 
 
 def regenerate(series: Path) -> str:

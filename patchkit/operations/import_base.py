@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from patchkit.core.blobs import blob_id_if_any
 from patchkit.core.foreign.diffs import ForeignPatch
 from patchkit.core.foreign.fitting import pre_images
+from patchkit.core.printing import shell_word
 from patchkit.core.upstream import PinnedCommit, Release, Target, Upstream, find_target
 from patchkit.errors import RevisionNotFoundError, TreeError, UsageError
 from patchkit.operations.known import Known
@@ -201,7 +201,7 @@ def _fetch_all(head: GitTree) -> str:
     program = head.program
     if not program.shallow:
         return ""
-    return f"this clone is shallow (git -C {shlex.quote(str(program.repository))} fetch --unshallow); "
+    return f"this clone is shallow (git -C {shell_word(str(program.repository))} fetch --unshallow); "
 
 
 def _from_cache(patches: Sequence[ForeignPatch], known: Known, cache: Path | None) -> Base:

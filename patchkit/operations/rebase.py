@@ -6,12 +6,12 @@ stops at the first patch that a person has to decide, with an edit directory to 
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from patchkit import __version__
+from patchkit.core.printing import shell_word
 from patchkit.core.rebasing.rebased import Rebased
 from patchkit.errors import PatchkitError, StoreError, UsageError
 from patchkit.operations.coverage import refuse_bad_ranges, variants_for, why_not_needed
@@ -220,12 +220,12 @@ def _refuse_gaps(session: Session) -> None:
     ]
     if gaps:
         request = session.request
-        option = f" --from {shlex.quote(request.base)}" if request.base is not None else ""
-        option += f" --git {shlex.quote(str(request.repository))}" if request.repository is not None else ""
+        option = f" --from {shell_word(request.base)}" if request.base is not None else ""
+        option += f" --git {shell_word(str(request.repository))}" if request.repository is not None else ""
         option += series_option(session.series.folder)
         has = "has" if len(gaps) == 1 else "have"
         names = " ".join(patch.name for patch in session.series.patches if patch.name in (*asked, *gaps))
-        command = f"patchkit rebase {names} --onto {shlex.quote(request.onto)}{option}"
+        command = f"patchkit rebase {names} --onto {shell_word(request.onto)}{option}"
         raise UsageError(
             f"{' and '.join(gaps)} {has} no variant for {target.title} either, and a target needs every patch",
             hint=f"carry them together: `{command}`, or name no patch for all",

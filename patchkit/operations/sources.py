@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from patchkit.core.printing import shell_word
 from patchkit.core.upstream import Target, VersionsDocument, find_target, targets
 from patchkit.core.version_range import in_range
 from patchkit.errors import RevisionNotFoundError, StoreError, TreeError, UsageError
@@ -225,7 +225,7 @@ def find_revision(workspace: Workspace, repository: Path, megatron: str) -> tupl
         except RevisionNotFoundError:
             continue
         return spelling, target.name
-    fetch = f"fetch it: git -C {shlex.quote(str(repository))} fetch --tags"
+    fetch = f"fetch it: git -C {shell_word(str(repository))} fetch --tags"
     if target.release is None:
         raise RevisionNotFoundError(f"{repository}: {target.title} is not in this clone", hint=fetch)
     of_index = "leave --git out to take it from the package index, or name a commit with --megatron"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from patchkit.core.blobs import blob_id_if_any
+from patchkit.core.printing import shell_word
 from patchkit.core.report import Problem
 from patchkit.core.upstream import Release, Target, Upstream
 from patchkit.core.upstream_report import FoundRelease
@@ -176,7 +176,7 @@ def _not_the_tag(release: Release, clone: GitProgram | None, paths: list[str] | 
         return [
             Problem(
                 f"v{release.version} is not added: {clone.repository} lacks objects of {release.tag}",
-                hint=f"its wheel is compared with them: git -C {shlex.quote(str(clone.repository))} fetch --tags",
+                hint=f"its wheel is compared with them: git -C {shell_word(str(clone.repository))} fetch --tags",
             )
         ]
     return [

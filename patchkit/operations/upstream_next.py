@@ -6,12 +6,12 @@ asks. So nothing of the engine is imported here.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from patchkit.core.printing import shell_word
 from patchkit.core.unwritten import is_unwritten
 from patchkit.core.upstream_report import PatchAnswer, TargetAnswer, worst
 from patchkit.operations.upstream_targets import Asked, Wanted
@@ -42,8 +42,8 @@ def with_next(
 
 
 def _patch_next(patch: PatchAnswer, wanted: Wanted, folder: str, asked: Asked) -> PatchAnswer:
-    title = shlex.quote(asked_as(wanted))
-    origin = f" --from {shlex.quote(asked.base)}" if asked.base is not None else ""
+    title = shell_word(asked_as(wanted))
+    origin = f" --from {shell_word(asked.base)}" if asked.base is not None else ""
     rest = f"{origin}{_git(wanted, asked)}{series_option(Path(folder))}"
     hunks = []
     for hunk in patch.hunks:
@@ -62,9 +62,9 @@ def _patch_next(patch: PatchAnswer, wanted: Wanted, folder: str, asked: Asked) -
 def rebase_command(wanted: Wanted, folder: str, asked: Asked) -> str:
     """Return the command that carries the series to a target, for a shell; ``asked`` as for ``with_next``."""
     base = wanted.target.name if asked.base is None and wanted.recorded is not None else asked.base
-    origin = f" --from {shlex.quote(base)}" if base is not None else ""
+    origin = f" --from {shell_word(base)}" if base is not None else ""
     git = _git(wanted, asked)
-    return f"patchkit rebase --onto {shlex.quote(asked_as(wanted))}{origin}{git}{series_option(Path(folder))}"
+    return f"patchkit rebase --onto {shell_word(asked_as(wanted))}{origin}{git}{series_option(Path(folder))}"
 
 
 def _git(wanted: Wanted, asked: Asked) -> str:
@@ -72,7 +72,7 @@ def _git(wanted: Wanted, asked: Asked) -> str:
     if asked.repository is None:
         return "" if wanted.kind == "release" else " --git REPO"
     place = asked.repository if isinstance(asked.repository, Path) else asked.repository.repository
-    return f" --git {shlex.quote(str(place))}"
+    return f" --git {shell_word(str(place))}"
 
 
 def asked_as(wanted: Wanted) -> str:

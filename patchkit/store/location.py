@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import shlex
 import stat
 from pathlib import Path
 
+from patchkit.core.printing import shell_word
 from patchkit.errors import StoreError, UsageError
 from patchkit.reading import kind_of
 from patchkit.store.unreadable import unreadable
@@ -81,7 +81,7 @@ def series_option(patches: Path) -> str:
     """Return the option that names a series in a command for a shell, a space before it; empty where none is needed."""
     project = _of_settings()
     taken_anyway = (_HERE, default_patches()) if project is None else (project,)
-    return "" if patches in taken_anyway else f" --patches {shlex.quote(str(patches))}"
+    return "" if patches in taken_anyway else f" --patches {shell_word(str(patches))}"
 
 
 def _of_settings() -> Path | None:

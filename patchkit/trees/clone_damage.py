@@ -7,10 +7,10 @@ of alternates. The first is mended by a fetch, the second is not.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from patchkit.core.printing import shell_word
 from patchkit.errors import DamagedCloneError
 
 Run = Callable[[Sequence[str]], tuple[int, bytes, str]]
@@ -60,7 +60,7 @@ def how_to_fetch_the_rest(run: Run, repository: Path) -> str | None:
         return None
     return (
         f"{repository} is a partial clone, and lacks objects; fetch the rest with "
-        f"git -C {shlex.quote(str(repository))} fetch --refetch --no-filter, or use a full clone"
+        f"git -C {shell_word(str(repository))} fetch --refetch --no-filter, or use a full clone"
     )
 
 
@@ -71,7 +71,7 @@ def how_to_mend(run: Run, repository: Path) -> str:
 
 def where_to_ask(repository: Path) -> str:
     """Return where to ask what is damaged in a clone, which is no partial one, and what mends it."""
-    return f"git -C {shlex.quote(str(repository))} fsck says what is damaged; a new clone mends it"
+    return f"git -C {shell_word(str(repository))} fsck says what is damaged; a new clone mends it"
 
 
 def hint_on(complaints: str, run: Run, repository: Path) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import shlex
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from patchkit.core.kept_names import MANIFEST, STATE
 from patchkit.core.paths import DEEPEST
+from patchkit.core.printing import shell_word
 from patchkit.errors import NotATreeError, TreeError, UnsafePathError
 from patchkit.folders import TOO_DEEP, below
 from patchkit.trees import transaction
@@ -115,7 +115,7 @@ class DirectoryTree:
     def how_to_restore(self, path: str) -> str:
         """Return, for a hint, how ``path`` gets back the text that it had before somebody changed it."""
         if (self.root / ".git").exists():
-            return f"restore the file: `git -C {shlex.quote(str(self.root))} checkout -- {shlex.quote(path)}`"
+            return f"restore the file: `git -C {shell_word(str(self.root))} checkout -- {shell_word(path)}`"
         return FROM_THE_RELEASE
 
     def write(self, edits: Edits, *, operation: str) -> None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import itertools
 import os
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from patchkit.core.history.graph import Commit, Graph
+from patchkit.core.printing import shell_word
 from patchkit.errors import TreeError, UnsafePathError
 from patchkit.trees.clone_damage import how_to_fetch_the_rest
 from patchkit.trees.git import GitTree
@@ -174,7 +174,7 @@ def _refuse_contradiction(tree: GitTree, commit: str, path: str, told: str | Non
     """Raise TreeError unless git's log gives a file of a commit the blob that the commit's own folders have there."""
     if told == held:
         return
-    repository = shlex.quote(str(tree.repository))
+    repository = shell_word(str(tree.repository))
     raise TreeError(
         f"git's log of {tree.repository} contradicts the commit's own folders: by it {path} of {commit} is "
         f"{_blob_in_words(told)}, by them {_blob_in_words(held)}",

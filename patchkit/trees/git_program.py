@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from patchkit.core.printing import shell_word
 from patchkit.errors import RevisionNotFoundError, TreeError
 from patchkit.reading import read_regular
 from patchkit.trees.clone_damage import damage, damaged, hint_on
@@ -173,7 +173,7 @@ class GitProgram:
         if status > 0:  # 128 where an object cannot be read
             self.refuse_damage(revision)
         if status == 1:
-            hint = f"fetch it: git -C {shlex.quote(str(self.repository))} fetch --tags" + (
+            hint = f"fetch it: git -C {shell_word(str(self.repository))} fetch --tags" + (
                 " --unshallow (this clone is shallow)" if self.shallow else ""
             )
             raise RevisionNotFoundError(f"{self.repository} has no revision {revision!r}", hint=hint)

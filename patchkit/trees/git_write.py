@@ -6,7 +6,6 @@ Neither a checkout nor its index is touched.
 from __future__ import annotations
 
 import os
-import shlex
 import stat
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from patchkit.core.paths import DEEPEST, is_too_deep, shown
+from patchkit.core.printing import shell_word
 from patchkit.errors import TreeError, UnsafePathError, UsageError
 from patchkit.trees.git import LINK, SUBMODULE, GitTree
 from patchkit.trees.git_folder import GitFolder, refuse_links
@@ -134,7 +134,7 @@ def _refuse_branch(program: GitProgram, repository: Path, branch: str, ref: str)
         raise TreeError(
             f"{repository} already has a branch {branch}",
             hint="name another branch, or remove this one: "
-            + shlex.join(["git", "-C", str(repository), "branch", "-D", branch]),
+            + " ".join(map(shell_word, ("git", "-C", str(repository), "branch", "-D", branch))),
         )
 
 

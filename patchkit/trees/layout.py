@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from patchkit.core.printing import shell_word
 from patchkit.core.upstream import Upstream
 from patchkit.trees.beneath import Beneath, WritableBeneath
 from patchkit.trees.directory import open_directory
@@ -56,7 +56,7 @@ def tree_option(tree: SourceTree) -> str:
     if isinstance(tree, Beneath):
         return tree_option(tree.outer)
     place = getattr(tree, "root", None) or getattr(tree, "path", None)
-    return f" --in {shlex.quote(str(place))}" if isinstance(place, Path) and place != Path() else ""
+    return f" --in {shell_word(str(place))}" if isinstance(place, Path) and place != Path() else ""
 
 
 def of_wheel(tree: SourceTree, edits: Edits) -> Edits:

@@ -6,7 +6,6 @@ and what plans and writes is imported when it is asked for, so that the rest of 
 
 from __future__ import annotations
 
-import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from patchkit.cli.exit_codes import ExitCode
 from patchkit.cli.options import FOLDER, asked_target, finish, format_option, open_tree, patches_option, tree_options
 from patchkit.cli.output import StderrReporter, echo_lines, print_json
 from patchkit.cli.saver import asked_package
+from patchkit.core.printing import shell_word
 from patchkit.errors import UsageError
 from patchkit.store.cache import default_cache
 from patchkit.tms.cycle.interpreter import look_at_python
@@ -180,7 +180,7 @@ def _as_it_is(
     report = status(workspace, tree, asked=asked_target(workspace, release))
     place = tree.root
     if report.verdict == "clean":
-        hint = f"run `patchkit apply --in {shlex.quote(str(place))}`"
+        hint = f"run `patchkit apply --in {shell_word(str(place))}`"
         raise UsageError(f"{place} is {report.target} without the series", hint=hint)
     if not report.ok:
         StderrReporter(verbose=False).note(f"{place} is not what patchkit made: {report.verdict}; it trains as it is")
