@@ -37,8 +37,9 @@ class Made(NamedTuple):
 def what_differs(destination: Path, made: Made, upstream: Upstream) -> str | None:
     """Return why the folder ``destination`` is not what would be made; None when it is.
 
-    The version of patchkit in the record does not count, nor do byte code, which comes with the first import, what
-    belongs to git or to patchkit, and what may be done with a file (its mode).
+    The version of patchkit in the record does not count, nor do further files that Python does not load, byte code in
+    its own folders, which comes with the first import, what belongs to git or to patchkit, and what may be done with a
+    file (its mode).
     """
     if not holds(destination, upstream):
         return f"it has no {upstream.packages[0]}"
@@ -64,9 +65,14 @@ def _of_files(folder: DirectoryTree, made: Made) -> str | None:
         if blob_id_if_any(content) != blob:
             return f"{path} is missing" if content is None else f"{path} has another text"
     expected = made.blobs.keys() | {path for path, content in made.edits.items() if content is not None}
-    # With another file a module may be another one: Python would take it before one that would be made.
-    other = next((path for path in (*folder.paths(), *folder.others()) if path not in expected), None)
+    more = (*filter(_is_loaded, folder.paths()), *folder.others())
+    other = next((path for path in more if path not in expected), None)
     return None if other is None else f"it has {other} as well"
+
+
+def _is_loaded(path: str) -> bool:
+    """Tell whether Python may come to a file, in the place of another one too; notes are nobody's business."""
+    return path.endswith((".py", ".pyc", ".so", ".pyd", ".pth")) or ".dist-info/" in path or ".egg-info" in path
 
 
 def _of_records(wanted: Manifest | None, found: Manifest | None) -> str | None:
