@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence, Set
 from enum import Enum, auto
 from functools import cache, cached_property
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from patchkit.core.lines import split_lines
@@ -47,9 +48,7 @@ def carried_names(base: bytes, changed: bytes, changes: Sequence[Rename]) -> Car
     """
     added = [row for edit in line_edits(base, changed) for row in range(edit.new, edit.new_end)]
     lines = split_lines(changed)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
+    starts = list(accumulate(map(len, lines), initial=0))
     put: dict[int, Rename] = {}
     kept: set[int] = set()
     words: dict[str, NameSpots] = {}
@@ -111,10 +110,12 @@ def _kept_lines(
             row = bisect_right(starts, match.start()) - 1
             by_row[row] = by_row.get(row, True) and match.start() in kept
     found: set[bytes] = set()
+    places = sorted(put)
     for row, is_kept in by_row.items():
         if is_kept:
             first, end = starts[row], starts[row + 1]
-            inside = {at - first: change for at, change in put.items() if first <= at < end}
+            within = places[bisect_left(places, first) : bisect_left(places, end)]
+            inside = {at - first: put[at] for at in within}
             found.add(_with(text[first:end], inside).strip())
     return frozenset(found)
 
