@@ -7,7 +7,8 @@ In one folder the import system looks for a package first, then for a compiled m
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 
 from patchkit.core.report import Problem
 from patchkit.trees.interface import SourceTree
@@ -18,6 +19,8 @@ _COMPILED = r"(?:\.[\w-]+)?\.(?:so|pyd)"
 
 def shadowed(tree: SourceTree, paths: Iterable[str]) -> list[Problem]:
     """Return a problem for each of ``paths`` (those of patched files) that Python does not come to."""
+    # Patches share folders, and each is gone through to its end.
+    listed = cache(lambda folder: tuple(tree.paths(folder)))
     return [
         Problem(
             f"Python imports {other} in its place",
@@ -25,11 +28,11 @@ def shadowed(tree: SourceTree, paths: Iterable[str]) -> list[Problem]:
             hint=f"take {other} away, or find out what put it there: with it the patch does nothing",
         )
         for path in dict.fromkeys(paths)
-        for other in _before(tree, path)
+        for other in _before(path, listed)
     ]
 
 
-def _before(tree: SourceTree, path: str) -> Iterator[str]:
+def _before(path: str, listed: Callable[[str], Iterable[str]]) -> Iterator[str]:
     if not path.endswith(".py"):
         return
     module = path.removesuffix(".py")
@@ -37,7 +40,7 @@ def _before(tree: SourceTree, path: str) -> Iterator[str]:
     compiled = re.compile(re.escape(name) + _COMPILED)
     package = re.compile(rf"{re.escape(name)}/__init__(?:\.py|{_COMPILED})")
     start = len(folder) + 1 if folder else 0
-    for other in tree.paths(folder):
+    for other in listed(folder):
         inside = other[start:]
         if package.fullmatch(inside) or compiled.fullmatch(inside):
             yield other
